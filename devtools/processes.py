@@ -62,7 +62,7 @@ def ancestor(pid: int, text: str) -> int:
         if text in command(pid):
             return pid
         pid = int(_stat(pid)[1])
-    raise LookupError(f"no {text} above")
+    raise LookupError(f"no ancestor of this process has {text!r} in its command line")
 
 
 def kill(pid: int, timeout_s: float = 30) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ("Finding", "Habit", "Kind", "Text", "findings", "main", "texts")
+__all__ = ("Finding", "Habit", "Kind", "Text", "files", "findings", "main", "texts")
 
 ROOT = Path(__file__).parent.parent
 PATHS = (
@@ -202,7 +202,8 @@ def _without_code(words: str) -> str:
     return _EXAMPLE.sub("", _CODE.sub("", words))
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
+def files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the Python modules and Markdown pages among files and in folders."""
     for path in paths:
         found = [path] if path.is_file() else sorted(path.rglob("*"))
         yield from (
@@ -250,7 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     roots = given.paths or [ROOT / name for name in PATHS]
     words: Counter[tuple[str, Kind]] = Counter()
     found: defaultdict[tuple[str, Kind], list[Finding]] = defaultdict(list)
-    for path in _files(roots):
+    for path in files(roots):
         new = None if given.since is None else _new_lines(path, given.since)
         for text in texts(path) if new is None or new else ():
             if (new is not None and not _is_new(text, new)) or given.kind not in (None, text.kind):

@@ -32,7 +32,7 @@ __all__ = (
 MAX_NAME_BYTES = 255
 """The maximum length of a path step in bytes: the limit of Linux file systems and NFS."""
 
-TOPIC_RULE = "1 to 249 ASCII letters, digits, '.', '_' and '-', not '.' first"
+TOPIC_RULE = "1 to 249 ASCII letters, digits, '.', '_' and '-', without '.' as the first"
 """The rule for topic names in both kinds of connections."""
 
 _TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,248}")
@@ -51,11 +51,11 @@ def shown_name(name: object) -> str:
 def text_problem(name: object) -> str:
     """Return, as one line of text, why a name is invalid; empty if it is valid."""
     if not isinstance(name, str):
-        return f"it is a {type(name).__name__}, not a text"
+        return f"it is a {type(name).__name__}, not a string"
     if not name:
         return "it is empty"
     if any(unicodedata.category(char) in _UNSHOWN for char in name):
-        return "it has control characters, line breaks or half a character"
+        return "it has control characters, line breaks or a lone surrogate"
     return ""
 
 
@@ -85,15 +85,15 @@ def _size_problem(text: str) -> str:
     size = len(text.encode())
     if size <= MAX_NAME_BYTES:
         return ""
-    return f"it has {size} bytes, and a file's name at most {MAX_NAME_BYTES}"
+    return f"it has {size} bytes, but a file name may have at most {MAX_NAME_BYTES}"
 
 
 def _path_problem(text: str) -> str:
     if "/" in text:
         return "it has a '/', which leads to another directory"
     if text in ("", ".", ".."):
-        return "it means a directory that is there already"
-    return "it has a NUL" if "\0" in text else ""
+        return "it refers to an existing directory"
+    return "it has a null character" if "\0" in text else ""
 
 
 def path_step(name: str) -> str:

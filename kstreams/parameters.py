@@ -25,26 +25,32 @@ Parameters = Mapping[str, Parameter]
 
 MAY_CHANGE: Mapping[str, tuple[str, str]] = {
     "windows.grace_ms": (
-        "windows close later; one that has closed is empty if it takes records again",
+        "windows close later; a window that has closed begins empty if it gets records again",
         "windows close earlier",
     ),
     "retention_ms": (
-        "versions that are gone do not come back",
+        "versions that were dropped already are not restored",
         "versions beyond the new retention are dropped",
     ),
-    "ttl_ms": ("values that are there expire as before", "values that are there expire as before"),
-    "table.ttl_ms": ("rows that have expired do not come back", "rows expire by the new ttl"),
+    "ttl_ms": (
+        "stored values keep their old expiry times",
+        "stored values keep their old expiry times",
+    ),
+    "table.ttl_ms": (
+        "rows that have expired already are not restored",
+        "rows expire by the new ttl",
+    ),
     "deduplicate.within_ms": (
-        "ids that are forgotten count as new",
-        "ids are compared by the new span",
+        "ids that have expired already count as new",
+        "ids expire by the new duration",
     ),
     "suppress.limit_ms": (
-        "records that are held back wait longer",
-        "records that are held back are due earlier",
+        "buffered records are released later",
+        "buffered records are released earlier",
     ),
     "emit.interval_ms": (
-        "results that are held back come by the old interval or the new one",
-        "results that are held back come by the old interval or the new one",
+        "buffered results are released by the old or the new interval",
+        "buffered results are released by the old or the new interval",
     ),
 }
 """The parameters whose change leaves stored rows valid: the effects of a higher and a lower value.

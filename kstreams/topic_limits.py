@@ -72,9 +72,9 @@ class TopicLimits:
             )
         if self.plain_names and any("\0" in name for name, _ in record.headers):
             raise RecordRefusedError(
-                "the name of a header has a NUL character, where librdkafka would cut the name",
+                "the name of a header has a null character, and librdkafka truncates names there",
                 "INVALID_HEADER",
-                hint="remove the NUL from the name.",
+                hint="remove the null character from the name.",
             )
 
     def times(self, wall_ms: int) -> tuple[int, int]:

@@ -82,7 +82,7 @@ def first_entry(lock: str) -> str:
     """Return the first package of a lock, with its hashes."""
     found = re.search(r"^\S+==(?:.*\\\n)*.*\n?", lock, re.MULTILINE)
     if found is None:
-        raise BrokenError("the lock names no package")
+        raise BrokenError("the lock file lists no package")
     return found.group(0)
 
 
@@ -101,7 +101,7 @@ def ask(*requirements: Path, command: Sequence[str] = COMMAND) -> dict[str, Any]
             raise UnavailableError(f"the package index cannot be reached ({found[-1]})") from None
         raise BrokenError(f"pip-audit ended with status {done.returncode}: {last}") from None
     if packages and all("skip_reason" in package for package in packages):
-        raise UnavailableError("the package index here has no advisories")
+        raise UnavailableError("the configured package index provides no security advisories")
     return report
 
 

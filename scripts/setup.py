@@ -75,7 +75,7 @@ def make_venv() -> None:
         if call([*into_venv, "install", "--quiet", "pip"]) == 0:
             return
     fail(
-        f"{sys.executable} can make no virtual environment.",
+        f"{sys.executable} cannot create a virtual environment.",
         "install its venv module (on Debian and Ubuntu: apt install python3-venv), "
         "or name another Python: make setup PYTHON=/path/to/python3",
     )

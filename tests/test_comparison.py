@@ -18,14 +18,14 @@ def rows(workload: str = "") -> list[list[str]]:
     return [[cell.strip() for cell in row.split(" | ")] for row in found if row[:4] != "peer"]
 
 
-def test_lag_of_the_page_is_that_of_the_results() -> None:
+def test_lags_on_comparison_page_equal_saved_results() -> None:
     (lag,) = [row[-1] for row in rows("W1:") if row[0] == "kstreams"]
     half, most = lag.split(" / ")
 
     assert f"within {half} ms, and 99 % within {most} ms" in _PAGE
 
 
-def test_ratios_of_the_page_are_those_of_the_results() -> None:
+def test_ratios_on_comparison_page_equal_saved_results() -> None:
     (running,) = [row[3] for row in rows("W2:") if row[0] == "kafka-streams"]
     flink = [float(row[3]) for row in rows() if row[0] == "flink-sql"]
 
@@ -33,7 +33,7 @@ def test_ratios_of_the_page_are_those_of_the_results() -> None:
     assert f"between {min(flink) * 100:.0f} % and {max(flink) * 100:.0f} %" in _PAGE
 
 
-def test_first_results_of_the_page_are_those_of_the_results() -> None:
+def test_times_to_first_result_on_comparison_page_equal_saved_results() -> None:
     named = {row[0] for row in rows() if row[0].startswith("kafka")}
     compared = [row for each in ("W1:", "W2:", "W3:", "W4:") for row in rows(each)]
     uncached = [row[5] for row in compared if row[0] == "kafka-streams-uncached"]

@@ -82,7 +82,7 @@ class Broker:
             may_pass,
             lambda exc: str(getattr(exc, "reply_code", "")),
             self._error_text,
-            "see that the exchange is there, and that user and rights are as the sink needs them.",
+            "check that the exchange exists, and that the user has the permissions to write to it.",
         )
 
     def _error_text(self, exc: Exception) -> str:

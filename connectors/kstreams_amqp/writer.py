@@ -112,14 +112,14 @@ class AmqpWriter(Writer[K, V]):
             )
         names = [name for name, _ in record.headers]
         if len(set(names)) < len(names):
-            return "two headers have one name, which AMQP has no place for"
+            return "two headers have the same name, which AMQP does not allow"
         for text in (message.routing_key, *names):
             try:
                 size = len(text.encode())
             except UnicodeEncodeError:
-                return "the routing key, or the name of a header, is no text of UTF-8"
+                return "the routing key or the name of a header cannot be encoded as UTF-8"
             if size > _SHORT:
-                return f"the routing key, or the name of a header, has more than {_SHORT} bytes"
+                return f"the routing key or the name of a header has more than {_SHORT} bytes"
         return ""
 
     def _published(self, messages: Sequence[Message]) -> list[tuple[Message, str]]:

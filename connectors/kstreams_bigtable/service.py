@@ -94,7 +94,8 @@ class Service:
             _may_pass,
             lambda exc: type(exc).__name__,
             lambda exc: hidden(str(exc), secrets),
-            "see that instance, table, families and rights are as the sink needs them.",
+            "check the instance, the table, its column families, and the permissions of the "
+            "service account.",
         )
 
     def retried(self, work: Callable[[], T]) -> T:

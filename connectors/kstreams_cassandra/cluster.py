@@ -74,7 +74,7 @@ class Database:
             _may_pass,
             lambda exc: type(exc).__name__,
             lambda exc: hidden(str(exc), (access.password or "",)),
-            "see that hosts, login, table and rights are as the sink needs them.",
+            "check hosts=, the login, the table, and the permissions of the user.",
         )
 
     def retried(self, work: Callable[[], T]) -> T:

@@ -48,7 +48,8 @@ class Storage:
             _may_pass,
             lambda exc: type(exc).__name__,
             lambda exc: hidden(_plain(str(exc)), _secrets(options)),
-            "see that the table, the storage's options and the rights are as the sink needs them.",
+            "check the uri of the table, options= of the storage, and the permissions of the "
+            "credentials.",
         )
 
     def retried(self, work: Callable[[], T], forget: Callable[[], None] = lambda: None) -> T:

@@ -78,7 +78,7 @@ class Service:
             _may_pass,
             code_of,
             lambda exc: hidden(str(exc), secrets),
-            "see that table, region, credentials and rights are as the sink needs them.",
+            "check the table, region=, the credentials and their permissions.",
         )
 
     def retried(self, work: Callable[[], T]) -> T:

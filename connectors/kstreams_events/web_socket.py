@@ -144,8 +144,8 @@ class _SocketLine(Line):
             ours = exc.sent is not None and not exc.rcvd_then_sent  # we have ended it
             if ours and exc.sent is not None and exc.sent.code in _FAULTS:
                 raise IntakeError(
-                    f"{self._where} sent a message that is too large, no UTF-8 or no WebSocket "
-                    f"frame: {exc.sent}",
+                    f"{self._where} sent a message that is too large, is not UTF-8 or is not a "
+                    f"valid WebSocket frame: {exc.sent}",
                     hint="increase max_bytes= if messages may be larger.",
                 ) from None
             raise self._lost(exc) from None

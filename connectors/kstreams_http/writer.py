@@ -56,7 +56,7 @@ class PostWriter(Writer[K, V]):
             lambda exc: not isinstance(exc, RefusedError),
             _code,
             lambda exc: hidden(str(exc) or type(exc).__name__, server.secrets),
-            "see that the address, the headers and the rights are right.",
+            "check the address, the headers, and the permissions of the credentials.",
         )
 
     @override

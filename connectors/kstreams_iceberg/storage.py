@@ -58,7 +58,7 @@ class Storage:
             _may_pass,
             lambda exc: type(exc).__name__,
             lambda exc: hidden(str(exc), _secrets(properties)),
-            "see that the catalog, the table and the rights are as the sink needs them.",
+            "check catalog=, the table, and the permissions of the credentials.",
         )
 
     def retried(self, work: Callable[[], T], forget: Callable[[], None] = lambda: None) -> T:

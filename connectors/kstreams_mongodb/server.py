@@ -48,7 +48,7 @@ class Server:
             _may_pass,
             _code,
             lambda exc: hidden(_text(exc), _secrets(url)),
-            "see that the address, the password and the rights are as the sink needs them.",
+            "check url=, the password, and the permissions of the user.",
         )
 
     def retried(self, work: Callable[[], T]) -> T:

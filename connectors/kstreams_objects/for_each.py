@@ -121,7 +121,7 @@ class _EachWriter(Writer[K, V]):
                 taken = path in folders or not kept.keys().isdisjoint(above)
                 said = "another result of the batch" if taken else self._sink.store.obstacle(path)
                 if said:
-                    reason = f"{path!r} has something in its way: {said}"
+                    reason = f"{path!r} cannot be written, because there is {said}"
                     wrong.append(refused(number, records[number], reason, value=path))
                     continue
                 folders.update(above)

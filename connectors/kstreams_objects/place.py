@@ -71,8 +71,8 @@ def as_place(place: str | os.PathLike[str] | Place) -> Place:
     if not isinstance(place, str):
         if not (callable(getattr(place, "open", None)) and hasattr(place, "place")):
             raise TypeError(
-                "the place of files must be a directory's path or storage settings; "
-                f"{type(place).__name__} is neither"
+                "expected the path of a directory or storage settings such as S3(...), got "
+                "{type(place).__name__}"
             )
         return place
     if not place or "://" in place:

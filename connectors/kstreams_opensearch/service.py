@@ -45,7 +45,7 @@ class Service:
             lambda exc: not isinstance(exc, (RefusedError, ValueError)),
             lambda exc: str(getattr(exc, "status", type(exc).__name__)),
             lambda exc: hidden(str(exc) or type(exc).__name__, server.secrets),
-            "see that address, index, login and rights are as the sink needs them.",
+            "check the address, the index, the login, and the permissions of the user.",
         )
 
     def retried(self, work: Callable[[], T]) -> T:

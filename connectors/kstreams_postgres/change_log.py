@@ -100,7 +100,7 @@ class PostgresChanges(Generic[K, V]):
     @property
     def commit_effect(self) -> str:
         """A description of the data that the server deletes after a commit, for messages."""
-        return "the slot lets go of changes"
+        return "the slot releases changes"
 
     def contents(self) -> SlotContents:
         """Return the driver's reader of the log's offsets, which also plans its batches."""

@@ -131,14 +131,15 @@ class RowForm:
     def _problem(self, row: Sequence[Cell] | None) -> str:
         if row is None or not self._has_key or any(row[place] is None for place in self._key):
             return (
-                f"the change does not say which row it is of: the log's key is "
-                f"{', '.join(self._key_names)}, which the table's replica identity does not have"
+                f"the change does not identify its row: the key of the log is "
+                f"{', '.join(self._key_names)}, and the table's replica identity does not "
+                f"include it"
             )
         missing = [name for place, name, _ in self._columns if row[place] == UNCHANGED]
         if missing:
             return (
-                f"column {missing[0]!r} was not changed and is stored out of line (TOAST), so that "
-                "the write-ahead log does not have it\nHint: ALTER TABLE ... REPLICA IDENTITY "
+                f"column {missing[0]!r} was not changed and is stored out of line (TOAST), so "
+                f"the write-ahead log does not contain it\nHint: ALTER TABLE ... REPLICA IDENTITY "
                 "FULL, or leave the column out of the type."
             )
         return ""

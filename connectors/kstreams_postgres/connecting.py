@@ -68,8 +68,8 @@ class Database:
             may_pass,
             code_of,
             lambda exc: _without_secrets(str(exc), url),
-            f"see that table, columns and rights are as the {'source' if reads else 'sink'} needs "
-            "them.",
+            f"check the table, its columns, and the permissions of the user to "
+            f"{'read' if reads else 'write to'} it.",
             read=reads,
         )
 
@@ -120,6 +120,6 @@ def _without_secrets(text: str, url: str) -> str:
     try:
         known = conninfo_to_dict(url)
     except psycopg.Error:
-        return "the url is no connection string of libpq"
+        return "the url is not a connection string of libpq"
     names = ("password", "sslpassword", "passfile", "sslkey")
     return hidden(text, (url, *(str(known.get(name) or "") for name in names)))

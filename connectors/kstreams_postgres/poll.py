@@ -170,8 +170,8 @@ def _check(connection: Connection, names: PollNames, state: PollState) -> None:
         count = sum(rows for _, rows in _counts(connection, names, state.bound, state.open_bound))
         if count != state.open_rows:
             raise DataLossError(
-                f"table {names.table!r} had {state.open_rows} rows that were read in part, and has "
-                f"{count} now, so offsets do not match the rows any more",
+                f"table {names.table!r} had {state.open_rows} rows between the last two planned "
+                f"positions, and has {count} there now, so offsets do not match the rows any more",
                 hint="a polled table must be append-only; delete rows only some batches after the "
                 "app has committed them. forget() the log and reset the app.",
             )

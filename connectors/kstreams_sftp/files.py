@@ -140,8 +140,8 @@ class _SftpFiles(FinishedFiles):
     def open(self, file: FileInfo) -> FileData:
         if is_unfinished(file.name):
             raise SourceError(
-                f"file {file.name!r} of {self.place.place} is not read: "
-                "its name is hidden, unfinished, or outside the folder"
+                f"file {file.name!r} of {self.place.place} cannot be read: it is a hidden or "
+                f"unfinished file according to its name, or is outside the folder"
             )
         data = _SftpData(self.place, file)
         try:

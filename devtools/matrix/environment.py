@@ -64,7 +64,7 @@ def prepare(python: str, pyspark: str) -> Environment:
     try:
         program = find_pythons([python])[python]
     except ReleaseError as exc:
-        raise UnavailableError(f"no Python {python} on this machine") from exc
+        raise UnavailableError(f"Python {python} is not installed on this machine") from exc
     folder = WORK / f"{python}-{pyspark}"
     log = WORK / f"{python}-{pyspark}.install.log"
     say(f"  installing; the output is in {log}")

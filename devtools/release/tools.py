@@ -41,7 +41,7 @@ def tool(name: str) -> Path:
             stamp.write_text(digest)
     program = folder / "bin" / name
     if not program.exists():
-        raise ReleaseError(f"{name} is no tool of {_LOCK.name}", "add it to the group `release`")
+        raise ReleaseError(f"{name} is not a tool in {_LOCK.name}", "add it to the group `release`")
     return program
 
 

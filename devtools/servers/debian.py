@@ -34,7 +34,9 @@ def debian_root(package: str) -> Path:
 
 def _unpack(package: str, root: Path) -> None:
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise NoServerError(f"no apt-get here, which brings {package}")
+        raise NoServerError(
+            f"apt-get is not installed, so the package {package} cannot be installed"
+        )
     names = _missing(package)
     with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
         archives, unpacked = Path(scratch, "archives"), Path(scratch, "root")
@@ -58,5 +60,5 @@ def _apt(*arguments: str, folder: Path) -> str:
         ["apt-get", *arguments], cwd=folder, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise NoServerError(f"apt-get {arguments[0]} fails: {done.stderr.strip()[-500:]}")
+        raise NoServerError(f"apt-get {arguments[0]} failed: {done.stderr.strip()[-500:]}")
     return done.stdout

@@ -39,7 +39,7 @@ def go_program(name: str, package: str, version: str) -> str:
 def _build(package: str, program: Path) -> None:
     go = shutil.which("go")
     if go is None:
-        raise NoServerError(f"no Go here, which builds {program.name}")
+        raise NoServerError(f"Go is not installed, so {program.name} cannot be built")
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         command = [go, "install", "-p", "2", "-trimpath", "-ldflags=-s -w", package]
         done = subprocess.run(
@@ -51,5 +51,5 @@ def _build(package: str, program: Path) -> None:
             check=False,
         )
         if done.returncode:
-            raise NoServerError(f"go install {package} fails: {done.stderr.strip()[-500:]}")
+            raise NoServerError(f"go install {package} failed: {done.stderr.strip()[-500:]}")
         Path(scratch, program.name).rename(program)

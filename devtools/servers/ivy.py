@@ -186,7 +186,7 @@ def _ivy_jar() -> Path:
         if found := sorted((home / "jars").glob("ivy-*.jar")):
             return found[-1]
     raise JarResolutionError(
-        f"no ivy-*.jar in the jars of PySpark, looked below {homes[0]}",
+        f"there is no ivy-*.jar among the jars of PySpark in {homes[0]}",
         hint="install pyspark whole, not pyspark-client, or set SPARK_HOME.",
     )
 
@@ -226,7 +226,7 @@ def _failure(
     ]
     said = "".join(f"\n  {line}" for line in spoken[-_SHOWN_LINES:])
     return JarResolutionError(
-        f"cannot bring {wanted}: {reason}" + (f"; it last said:{said}" if said else ""),
+        f"cannot download {wanted}: {reason}" + (f"; it last said:{said}" if said else ""),
         artifacts=artifacts,
         missing=missing,
         output=output,

@@ -90,7 +90,7 @@ def _java(*, compiles: bool, newest: int | None) -> str:
     except JavaNotFoundError as exc:
         raise NoServerError(str(exc)) from exc
     if compiles and not (home / "bin" / "javac").exists():
-        raise NoServerError(f"the launcher needs javac, which {home} lacks")
+        raise NoServerError(f"the launcher needs javac, and {home} has no javac")
     if newest is not None and (version := _version(home)) > newest:
         raise NoServerError(f"the server needs Java {newest} or older, {home} is {version}")
     return str(home / "bin" / "java")
@@ -100,5 +100,5 @@ def _version(home: Path) -> int:
     """Return the major version of a Java installation."""
     found = re.search(r'JAVA_VERSION="(\d+)', (home / "release").read_text())
     if found is None:
-        raise NoServerError(f"{home} does not say its version")
+        raise NoServerError(f"the Java in {home} does not report its version")
     return int(found[1])

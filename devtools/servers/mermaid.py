@@ -53,7 +53,9 @@ def _download(script: Path) -> None:
             raise NoServerError(f"npm cannot download Mermaid: {str(done.stderr).strip()[-500:]}")
         (package,) = Path(scratch).glob("mermaid-*.tgz")
         if hashlib.sha512(package.read_bytes()).hexdigest() != _SHA512:
-            raise NoServerError(f"the package of Mermaid {_VERSION} has another content")
+            raise NoServerError(
+                f"the downloaded package of Mermaid {_VERSION} does not have the expected checksum"
+            )
         with tarfile.open(package) as archive:
             member = archive.extractfile(_MEMBER)
             assert member is not None

@@ -96,7 +96,7 @@ class RabbitServer(ServerProcess):
             _COORDINATOR in each.read_bytes() for each in self.folder.rglob("names.dets")
         ):
             if time.monotonic() > deadline:
-                raise RuntimeError(f"RabbitMQ does not write down {_COORDINATOR.decode()}")
+                raise RuntimeError(f"the log of RabbitMQ does not contain {_COORDINATOR.decode()}")
             time.sleep(_PAUSE_S)
 
     def kill(self) -> None:

@@ -116,7 +116,9 @@ class OpenSshServer(_SshProcess):
                 root / "lib/x86_64-linux-gnu",
             ]
         if _is_root() and subprocess.run(["unshare", "-m", "true"], check=False).returncode:
-            raise NoServerError("sshd wants a user of its own, and root may not give it one here")
+            raise NoServerError(
+                "sshd needs its own user, and root cannot create users in this environment"
+            )
         super().__init__("OpenSsh")
 
     @property

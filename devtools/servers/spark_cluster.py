@@ -222,7 +222,9 @@ class SparkCluster(Server):
         command = [*self._submit("cluster", config or {}), *runner, machine.here(program), ""]
         process = self._run(machine, [*command, *arguments])
         if process.wait():
-            raise RuntimeError(f"not submitted:\n{tail(self.log('master'))}")
+            raise RuntimeError(
+                f"spark-submit did not submit the application:\n{tail(self.log('master'))}"
+            )
 
     def executors(self) -> list[int]:
         """Return the process ids of the executors, in the order of their workers' starts."""
@@ -253,7 +255,7 @@ class SparkCluster(Server):
             ended = during is not None and during.poll() is not None
             if ended or time.monotonic() > deadline:
                 logs = (f"{name}:\n{tail(self.log(name))}" for name in self.machines)
-                raise RuntimeError(f"{what} does not come\n" + "\n".join(logs))
+                raise RuntimeError(f"{what} did not appear in time\n" + "\n".join(logs))
             time.sleep(_PAUSE_S)
 
     def _submit(self, mode: str, config: Mapping[str, str]) -> list[str]:

@@ -35,7 +35,7 @@ class Field(Generic[N]):
     def computation(self, values: Serde[Any]) -> PartComputation | str:
         """Return the computation that reads the field from columns, or why there is none."""
         if not is_number(self.number):
-            return f"{self.number.name} is no serde of numbers"
+            return f"expected a serde of numbers, got {self.number.name}"
         return _Reading(self.name, self.number)
 
 

@@ -188,7 +188,7 @@ def _refused(entry: os.DirEntry[str], root: Path) -> str:
     """Return the reason why a file or folder is excluded; empty if it is included."""
     name = entry.name
     if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(root):
-        return "a link that leads out of the package"
+        return "a link to a file outside of the package"
     if name.startswith("."):
         return "hidden"
     if entry.is_dir():
@@ -196,7 +196,7 @@ def _refused(entry: os.DirEntry[str], root: Path) -> str:
             return "a virtual environment"
         return _FOLDERS.get(name, "")
     if not name.endswith(_CODE) and _SECRET.fullmatch(name):
-        return "keys or passwords, by its name"
+        return "keys or passwords, according to its name"
     return ""
 
 

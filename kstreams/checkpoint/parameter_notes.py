@@ -51,8 +51,9 @@ def parameter_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
     if "parameters" not in old:
         if any(new["parameters"].values()):
             yield (
-                f"group {group!r}: the checkpoint has no parameters of its stores, such as windows "
-                "and aggregators: they are not compared, and recorded from now on"
+                f"group {group!r}: the checkpoint has no parameters of the group's stores, such "
+                f"as windows and aggregators: this start does not compare them, and records them "
+                f"for the next one"
             )
         return
     for store in sorted({*old["parameters"]} & {*new["parameters"]}):

@@ -54,7 +54,7 @@ class Pause:
                 fields.integer("since_ms"), one_line(reason, _LONGEST), one_line(by, _LONGEST)
             )
         except (ValueError, RecursionError):
-            return cls(0, "what was written down of the pause cannot be read")
+            return cls(0, "the stored reason of the pause cannot be read")
 
 
 def pause(home: CheckpointHome, reason: str, now_ms: int, by: str = "") -> Pause:

@@ -110,9 +110,9 @@ def _counting(
 
 def _seed_problem(last: Commit | None, seed: str) -> str:
     if last is None:
-        return "the state that the query began with is missing" if seed else ""
+        return "the initial state of the query is missing" if seed else ""
     if last.batch == SEED and seed and last.digest != seed:
-        return "the state that the query began with is not the recorded one"
+        return "the initial state of the query is not the recorded one"
     return ""
 
 
@@ -132,13 +132,19 @@ def _problem(last: Commit | None, numbers: list[int], newest: Plan, noted: int) 
     if newest.after is not None:
         return _after_problem(last, number, newest.after) or _noted_problem(number, noted)
     if len(numbers) > 1 and batch < numbers[-2]:
-        return f"batch {numbers[-2]} was committed, and its commit is missing; {_ends_at(last)}"
+        return (
+            f"the commit of batch {numbers[-2]} is missing, although the batch was committed; "
+            f"{_ends_at(last)}"
+        )
     return _noted_problem(number, noted)
 
 
 def _after_problem(last: Commit | None, number: int, after: CommitName) -> str:
     if last is None or last.batch < after.batch:
-        return f"batch {after.batch} was committed, and its commit is missing; {_ends_at(last)}"
+        return (
+            f"the commit of batch {after.batch} is missing, although the batch was committed; "
+            f"{_ends_at(last)}"
+        )
     if last.id != after:
         return (
             f"plan {number} follows batch {after.batch} with digest {after.digest[:16]}; "

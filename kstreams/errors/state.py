@@ -66,8 +66,8 @@ class InvalidNameError(KStreamsError, ValueError):
     """
 
     RULE: ClassVar[str] = (
-        "any characters but '/', control characters and line breaks, no '.' in front, "
-        "255 bytes at most."
+        "any characters but '/', control characters and line breaks, no '.' as the first "
+        "character, and at most 255 bytes."
     )
     """The hint with the rule for valid names."""
 

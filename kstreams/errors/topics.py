@@ -83,7 +83,7 @@ class RecordRefusedError(ExecutionError, ValueError):
     """
 
     WAY_ON: ClassVar[str] = (
-        "Or let the sink leave such results out or set them aside: add_sink(..., "
+        "Or let the sink drop such results or write them to a dead-letter topic: add_sink(..., "
         "on_refused='skip' or DeadLetter(topic))."
     )
     """The hint for a result that does not come from a single input record."""
@@ -141,7 +141,7 @@ class DeliveryError(ExecutionError):
         super().__init__(
             message,
             hint="check that the topic's brokers are up and reachable; "
-            "message.timeout.ms in producer= says how long to try.",
+            "message.timeout.ms in producer= sets how long to retry.",
             where=where,
         )
         self.code = code

@@ -32,7 +32,10 @@ def lookup_form(rows: TableRows, execution: Execution, make: LookupColumns) -> N
         if found is None:
             return "its table is a join without a store"
         if source is not None and source.key != rows.key:
-            return f"keys come as {source.key.name}, and the table's are {rows.key.name}"
+            return (
+                f"keys of the stream have the serde {source.key.name}, but keys of the table "
+                f"have {rows.key.name}"
+            )
         stored, maker = found
         return make(stored.store, source, maker)
 

@@ -93,7 +93,8 @@ class Input:
         """
         if self.source is None:
             raise TypeError(
-                "the input has no serdes of records: its parent is neither source nor edge"
+                "the input of the node has no serdes: its parent is neither a source nor a "
+                "repartition"
             )
         return self.source
 

@@ -108,7 +108,7 @@ class GzipCodec(Codec):
 def too_large(codec: Codec) -> DeserializationError:
     """Return the error for bytes that decompress to more than the codec's limit."""
     return DeserializationError(
-        f"expected at most {codec.max_bytes:,} bytes out of {codec.name}, got more",
+        f"expected at most {codec.max_bytes:,} bytes after decompression by {codec.name}, got more",
         hint="raise the limit with compressed(..., max_bytes=...), unless the data may be a "
         "decompression bomb.",
     )

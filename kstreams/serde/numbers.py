@@ -198,7 +198,7 @@ class BoolSerde(Serde[bool]):
             return True
         if data == b"\x00":
             return False
-        raise DeserializationError(f"expected one byte 0 or 1 of bool, got {data[:40]!r}")
+        raise DeserializationError(f"expected bool as one byte, 0 or 1, got {data[:40]!r}")
 
     def __reduce__(self) -> str:
         """Pickle as the constant `BOOL`."""

@@ -115,7 +115,8 @@ class Plan:
         if name in self._owners:
             self._problems.append(
                 f"{name!r} would be the name of {self._owners[name]} and of {call}: use one stream "
-                "for both, or give one of them another name, by .named(...) above it or store='...'"
+                "for both, or give one of them another name, with .named(...) before the call or "
+                "store='...'"
             )
         found, number = name, 1
         while found in self._owners:  # the builder need not report the problem again
@@ -180,6 +181,6 @@ class Plan:
 
 def _unused(call: str) -> str:
     return (
-        f"nothing uses the result of {call}: a call never changes the stream that it is made on, "
-        "so assign the result, or end it with .to(...)"
+        f"nothing uses the result of {call}: a method returns a new stream and does not change "
+        f"its own stream, so assign the result, or write it with .to(...)"
     )

@@ -200,7 +200,9 @@ class RecordSteps(StreamBase[K, V]):
         name = self._free("validate", name_of(check))
         both = plan.later(lambda: plan.builder.validate(str(name), parent(), check))
         good = self._facts.after(call)
-        unknown = Unknown(f"an Invalid[...] has none, map_values(...) must replace it: {call}")
+        unknown = Unknown(
+            f"an Invalid[...] value has no serde, replace it with map_values(...): {call}"
+        )
         label, wrapped = dashed(good.label, "invalid"), wrapped_type(Invalid, good)
         bad = good.after(call, label=label, value=unknown, value_type=wrapped)
         valid = self._stream(good, lambda: both()[0], must=False)

@@ -137,7 +137,9 @@ class WindowResults(Stream[Windowed[K], A], Generic[K, V, A]):
         """The late records, with their lateness, under the keys of their groups."""
         self._splits = True
         call, label = self._facts.call, dashed(self._facts.label, "late")
-        unknown = Unknown(f"a Late[...] has none, map_values(...) must replace it: {call}")
+        unknown = Unknown(
+            f"a Late[...] value has no serde, replace it with map_values(...): {call}"
+        )
         changes: dict[str, Any] = {"label": label, "nulls": False, "moved": True}
         made = wrapped_type(Late, self._source)
         facts = self._source.after(call, value=unknown, value_type=made, **changes)

@@ -201,7 +201,8 @@ class _TaskContext:
             raise TopologyError(
                 f"node {self.node!r} uses table {table.name!r}, but was added to read "
                 f"{f'the tables {known}' if known else 'no tables'}",
-                hint=f"add the store to reads=[...] of add_processor({self.node!r}, ...).",
+                hint=f"add the store of the table to reads=[...] of add_processor({self.node!r}, "
+                f"...).",
             )
         return AccessReader(table.kind.table(table, self._services.store(table)))
 

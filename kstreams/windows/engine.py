@@ -94,7 +94,7 @@ class WindowEngine:
             return form
         kind = type(plan.windows).__name__
         if isinstance(plan.emit, AtMostEvery):
-            return "at_most_every() looks at each record by itself"
+            return "at_most_every() processes each record separately"
         if is_every and not self.in_time:
             return f"every() of {kind} has no column form"
         if rows.punctuated and isinstance(plan.emit, (OnClose, Every)):

@@ -18,7 +18,7 @@ __all__ = ("ProjectExistsError", "create_project", "package_of")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _MAX_CHARS = 64
 _RULE = (
-    "lowercase letters, digits and single hyphens, with a letter in front, such as order-totals; "
+    "lowercase letters, digits and single hyphens, beginning with a letter, such as order-totals; "
     f"{_MAX_CHARS} characters at most."
 )
 _OWN_FOLDERS = ("data", "tests")
@@ -82,7 +82,7 @@ def _failed(name: str, exc: OSError) -> ExecutionError:
 
 def _check(name: str) -> None:
     if len(name) > _MAX_CHARS or not _NAME.fullmatch(name):
-        raise InvalidNameError(f"{name!r} is no name of a project", name=name, hint=_RULE)
+        raise InvalidNameError(f"{name!r} is not a valid project name", name=name, hint=_RULE)
     package = package_of(name)
     if keyword.iskeyword(package) or keyword.issoftkeyword(package):
         reason = "is a keyword of Python"

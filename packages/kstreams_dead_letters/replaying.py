@@ -190,7 +190,7 @@ class _Replay:
         if letter.attempts >= self._choice.max_attempts:
             return f"already replayed {letter.attempts} times"
         if not letter.topic:
-            return "no dead letter: it names no topic"
+            return "the record is not a dead letter: its headers name no topic"
         if self._partitions(letter.topic) is None:
             return f"topic {letter.topic!r} does not exist"
         return ""
@@ -203,12 +203,12 @@ class _Replay:
             key = letter.row.key
             partition = letter.row.offset % count if key is None else partition_of(key, count)
         if partition >= count:
-            return f"topic {letter.topic!r} has no such partition any more"
+            return f"topic {letter.topic!r} no longer has partition {partition}"
         if not letter.is_cut:
             return letter.back(partition, letter.row.key, letter.row.value, letter.headers)
         found = self._whole(letter)
         if found is None:
-            return "it was cut, and the whole record is gone"
+            return "the dead letter is truncated, and the original record no longer exists"
         return letter.back(partition, found.key, found.value, found.headers)
 
     def _whole(self, letter: Letter) -> RawRecord | None:

@@ -63,7 +63,7 @@ def compared(
     after = Pointer.from_json(replay.commit.tasks[task])
     found = _compared(before, after, state.changes or {}, DurableLog(objects, key), state)
     if found.is_equal and (differing := _differing_meta(after, state)):
-        return Compared(found.how, f"it remembers other {differing}")
+        return Compared(found.how, f"the replay has different {differing}")
     return found
 
 

@@ -35,7 +35,7 @@ def _calling(group: PartitionGroup) -> Iterator[str]:
         if isinstance(node, SinkNode) and isinstance(node.target, FunctionSink):
             yield f"sink {node.name!r} calls a function"
         elif isinstance(node, ProcessorNode) and getattr(node.supplier(), "calls_outside", False):
-            yield f"node {node.name!r} asks outside"
+            yield f"node {node.name!r} calls an external service"
 
 
 def quiet_group(group: PartitionGroup) -> PartitionGroup:

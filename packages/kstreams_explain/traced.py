@@ -134,8 +134,8 @@ def _traced(query: ReplayedQuery, group: PartitionGroup, place: Place) -> Traced
             name,
             task,
             None,
-            not_run=f"a batch before {commits[0].batch + 1} has processed it, which is not "
-            "retained: App(retained_batches=...) keeps more",
+            not_run=f"a batch before {commits[0].batch + 1} has processed it, and is not "
+            f"retained: App(retained_batches=...) retains more",
         )
     try:
         steps = _steps(query, commit.batch, place)

@@ -96,8 +96,8 @@ class _Unzipped(Unpacked):
                     yield found
                 whole = stream.eof
         except zlib.error as exc:
-            raise DeserializationError(f"the content is not whole gzip: {exc}") from exc
+            raise DeserializationError(f"the content is not a complete gzip file: {exc}") from exc
         if not whole:
             raise DeserializationError(
-                "the content is not whole gzip: the file ends early, or is empty"
+                "the content is not a complete gzip file: the file ends early, or is empty"
             )

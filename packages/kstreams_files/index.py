@@ -27,7 +27,7 @@ _LOG = "log.json"
 _FILES = "files/"
 _AT_ONCE = 8
 _OTHER = (
-    "give the log the index and the arguments that it had; or give the log another name, which "
+    "give the log its original index and arguments; or give the log another name, which "
     "starts with a new index and new offsets."
 )
 _DAMAGED = "restore the index from a copy: only the index has the offsets of the records."

@@ -104,7 +104,8 @@ class LocalFiles(FinishedFiles):
         path = f"{self.root}/{file.name}"
         if not is_path_below(file.name) or not _is_inside(path, os.path.realpath(self.root)):
             raise SourceError(
-                f"file {shown_name(file.name)} is outside of the folder {self.root}, or links there"
+                f"file {shown_name(file.name)} is outside of the folder {self.root}, or is a "
+                f"link to a file outside of it"
             )
         try:
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -102,7 +102,7 @@ class Parquet(Format[None, V]):
     def _group(self, file: pq.ParquetFile, group: int, count: int) -> Iterator[Rows]:
         names = [c.name for c in self._columns if c.name in file.schema_arrow.names]
         done = 0
-        why = "the footer counts more rows than there are"
+        why = "the footer has a higher row count than the row groups together"
         try:
             for batch in file.iter_batches(_BATCH_ROWS, [group], columns=names, use_threads=False):
                 for part in _parts(batch.slice(0, count - done)):

@@ -115,7 +115,7 @@ class IntakeContract:
     def test_what_is_rejected_does_not_come_again(self) -> None:
         with self.make().open(None) as receiver:
             self.send([("a", b"1"), ("b", b"2")])
-            receiver.reject(self._received(receiver), "it is none of ours")
+            receiver.reject(self._received(receiver), "the test rejects the message")
             assert [each.value for each in self._settled(receiver, 1)] == [b"2"]
 
     def test_it_may_be_closed_twice_and_opened_again(self) -> None:

@@ -291,7 +291,8 @@ class KafkaAdmin:
             topic,
         )
         self._link.wait_until(
-            lambda: self._has_leaders(topic, partitions), f"topic {topic!r} got no leaders"
+            lambda: self._has_leaders(topic, partitions),
+            f"topic {topic!r} has no partition leaders",
         )
 
     def delete(self, topic: str) -> None:
@@ -310,7 +311,7 @@ class KafkaAdmin:
             ),
             topic,
         )
-        self._link.wait_until(lambda: topic not in self.topics(), f"topic {topic!r} is still there")
+        self._link.wait_until(lambda: topic not in self.topics(), f"topic {topic!r} still exists")
 
     def close(self) -> None:
         """Do nothing: the client closes when its last reference is dropped, by any thread."""

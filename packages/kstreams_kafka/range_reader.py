@@ -355,7 +355,9 @@ class RangeReader:
                 hint=DataLossError.WAY_ON,
                 where=where,
             )
-        return self._consumers.silence(f"no records of {ids.TopicPartition(*place)} in time", where)
+        return self._consumers.silence(
+            f"no records of {ids.TopicPartition(*place)} within the time limit", where
+        )
 
 
 def _assign(consumer: TableConsumer, reading: dict[Place, _Progress]) -> None:

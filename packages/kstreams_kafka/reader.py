@@ -24,7 +24,7 @@ from kstreams_kafka.partition_counts import PartitionCounts
 __all__ = ("KafkaReader",)
 
 _POLL_S = 0.5
-_LOST = "read again, from the topic's present beginning."
+_LOST = "read again from the current beginning of the topic."
 
 
 class KafkaReader:

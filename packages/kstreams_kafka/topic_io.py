@@ -168,14 +168,16 @@ def _of_result(error: KStreamsError) -> KStreamsError:
 def _of_changelog(error: KStreamsError, store: str) -> KStreamsError:
     """Add to the error of a rejected record that the record belongs to a changelog."""
     if isinstance(error, RecordRefusedError):
-        error.message = f"a row of the store's changelog is refused: {error.message}"
+        error.message = f"Kafka rejected a row of the store's changelog: {error.message}"
         error.hint = error.hint or (
-            "let the topic take it (max.message.bytes, message.timestamp.after.max.ms), and start "
-            "the app again: nothing of this batch was kept."
+            "raise the limits of the topic (max.message.bytes, message.timestamp.after.max.ms), "
+            "and start the app again: nothing of this batch was kept."
         )
     elif isinstance(error, UnknownTopicError):
-        error.message = f"the store's changelog is gone: {error.message}"
-        error.hint = "start the app again: it creates the topic, and writes the store to it whole."
+        error.message = f"the store's changelog topic does not exist any more: {error.message}"
+        error.hint = (
+            "start the app again: it creates the topic, and writes all rows of the store to it."
+        )
     return error.at(store=store)
 
 

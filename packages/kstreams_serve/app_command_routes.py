@@ -33,8 +33,11 @@ class Ordering:
         """Return the action of the route that runs a command of an app, such as a pause."""
         body: dict[str, dict[str, Any]] = {
             "order": {"type": "string", "enum": list(ORDERS)},
-            "reason": {"type": "string", "description": "Of a pause."},
-            "name": {"type": "string", "description": "Of a savepoint, which needs one."},
+            "reason": {"type": "string", "description": "The reason of a pause."},
+            "name": {
+                "type": "string",
+                "description": "The name of a savepoint; required for this order.",
+            },
         }
         return (
             Action(

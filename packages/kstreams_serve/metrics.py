@@ -71,7 +71,7 @@ METRICS: Mapping[str, tuple[str, str]] = {
     "kstreams_stream_time_seconds": ("gauge", "Stream time of a task, in seconds since 1970."),
     **TOLD,
     "kstreams_serve_request_duration_seconds": (
-        "histogram", "Time from a request to the begin of its response, in seconds.",
+        "histogram", "Time from a request to the start of its response, in seconds.",
     ),
 }  # fmt: skip
 """All metrics by name, each with its type and description."""

@@ -57,7 +57,7 @@ def _operation(action: Action) -> dict[str, Any]:
         "security": [] if action.role is Role.OPEN else [{"token": []}],
         "description": f"Needs the role {action.role.name.lower()}.",
         "responses": {
-            "200": {"description": "What was asked for.", "content": content},
+            "200": {"description": "The requested data.", "content": content},
             "default": {"description": "A problem.", "content": {PROBLEM: problem}},
         },
     }

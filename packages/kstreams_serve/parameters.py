@@ -113,7 +113,7 @@ def check_name(what: str, name: str) -> str:
     """
     problem = text_problem(name)
     if not problem and len(name) > _LONGEST_NAME:
-        problem = f"it has {len(name)} characters, and a name at most {_LONGEST_NAME}"
+        problem = f"it has {len(name)} characters, but a name may have at most {_LONGEST_NAME}"
     if not problem and not is_path_below(name):
         problem = "it leads to another directory"
     if problem:

@@ -27,7 +27,7 @@ class TopicReads:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._work = Restoring(_THREADS, _LINE, _SECONDS, "the topics are slow to answer")
+        self._work = Restoring(_THREADS, _LINE, _SECONDS, "the topics did not respond in time")
 
     async def result(self, name: object, read: Callable[[Connection], T]) -> T:
         """Return the result of a read.

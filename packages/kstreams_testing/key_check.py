@@ -26,7 +26,7 @@ from kstreams.windowed import Windowed
 __all__ = ("KeyCheck", "with_batch_checks")
 
 _KEYS_HINT = (
-    "if a processor above changes the key, put builder.repartition(...) below it; otherwise the "
+    "if a processor upstream changes the key, put builder.repartition(...) after it; otherwise the "
     "test wrote the record to a wrong partition."
 )
 

@@ -116,7 +116,7 @@ class SerdeContract(Generic[T]):
                 data = serde.serialize(value)
                 assert serde.serialize(value) == data
                 assert serde.serialize(deepcopy(value)) == data
-                assert serde.serialize(serde.deserialize(data)) == data, "as it was read"
+                assert serde.serialize(serde.deserialize(data)) == data, "reading changes it"
                 assert self.serde().serialize(value) == data
 
         self._for_all(check)
@@ -208,7 +208,7 @@ class SerdeContract(Generic[T]):
         good = serde.serialize(self.values()[0])
         for bad in self.bad_bytes():
             problem = error_of(DeserializationError, partial(serde.deserialize, bad))
-            assert problem.message, "the error says nothing"
+            assert problem.message, "the error must have a message"
             for items in ([bad], [good, None, bad, good], [None, bad, b""]):
                 self._assert_refused(serde, pa.array(items, pa.binary()), problem)
             self._assert_same(serde.deserialize(good), self.values()[0])
@@ -237,7 +237,7 @@ class SerdeContract(Generic[T]):
         for wrong in (*self.wrong_objects(), object()):
             values: Any = [good, None, wrong]
             problem = error_of(SerializationError, partial(serde.serialize, values[-1]))
-            assert problem.message, "the error says nothing"
+            assert problem.message, "the error must have a message"
             error_of(SerializationError, partial(serde.serialize_many, values))
         assert serde.serialize_many([good]).to_pylist() == [serde.serialize(good)]
 
@@ -257,7 +257,7 @@ class SerdeContract(Generic[T]):
 
     def test_serde_equals_serde_with_same_arguments(self) -> None:
         serde = self.serde()
-        assert serde == self.serde(), "serdes compare by what they are made of"
+        assert serde == self.serde(), "serdes with the same arguments must be equal"
         assert hash(serde) == hash(self.serde())
         assert serde != object()
 
@@ -267,7 +267,7 @@ class SerdeContract(Generic[T]):
         assert name
         assert name.isprintable()
         assert self.serde().name == name
-        assert " at 0x" not in name, "an address is another in each process"
+        assert " at 0x" not in name, "the name has a memory address"
         assert not self.recorded_name or name == self.recorded_name
 
     def test_objects_of_immutable_serde_cannot_change(self) -> None:
@@ -358,7 +358,7 @@ class SerdeContract(Generic[T]):
         self, serde: Serde[T], column: pa.Array, problem: DeserializationError
     ) -> None:
         found = error_of(DeserializationError, lambda: serde.deserialize_many(column))
-        assert problem.message in found.message, "in bulk another error is told"
+        assert problem.message in found.message, "deserialize_many() raises another error"
         if serde.arrow_type != pa.binary():
             error_of(DeserializationError, lambda: serde.to_arrow(column))
 

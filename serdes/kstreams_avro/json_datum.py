@@ -224,4 +224,4 @@ def _is_latin(text: str) -> bool:
 
 
 def _wrong(node: Node, content: Json) -> Malformed:
-    return Malformed(f"{content!r:.60} is no {described(node)}")
+    return Malformed(f"expected {described(node)}, got {content!r:.60}")

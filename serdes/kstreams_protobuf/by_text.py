@@ -15,7 +15,8 @@ def _make(request: SerdeRequest) -> Serde[Any]:
     path, mark, message = request.text.rpartition("#")
     if not mark or not path or not message:
         raise ValueError(
-            "expected a file with a set of descriptors, #, and the full name of a message, got "
+            "expected FILE#MESSAGE (a file with a set of descriptors, and the full name of a "
+            "message), got "
             f"{request.text!r}"
         )
     return descriptor_serde(path, message)

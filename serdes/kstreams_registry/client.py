@@ -155,7 +155,7 @@ class SchemaRegistry:
         answer = self._answer(place, body)
         if answer is None or answer.get("is_compatible") is True:
             return ()
-        said = answer.get("messages") or ["the registry does not say why"]
+        said = answer.get("messages") or ["the registry gave no reason"]
         return tuple(str(each) for each in said)
 
     def register(self, subject: str, schema: Schema) -> Registered:

@@ -22,7 +22,7 @@ def difference(registered: Schema, own: Schema) -> str:
     if not shown:
         shown = list(_references(registered, own))
     if not shown:
-        return "  (the same but for names of its references, documentation or order)"
+        return "  (the schemas differ only in names of references, documentation or order)"
     rest = [f"... {len(shown) - _SHOWN_LINES} lines more"] if len(shown) > _SHOWN_LINES else []
     return "\n".join(f"  {line}" for line in (*shown[:_SHOWN_LINES], *rest))
 

@@ -121,9 +121,9 @@ def _varint(data: bytes, place: int, *, zigzag: bool) -> tuple[int, int]:
 
 def _no_frame(data: bytes) -> str:
     if not data:
-        return "no bytes at all, and so no schema id"
+        return "expected a schema id, got no bytes"
     if data[0] in _HEADS:
-        return f"{len(data)} bytes, too few for a schema id"
+        return f"expected a schema id, got only {len(data)} bytes"
     guess = "; it looks like plain JSON" if data[:1] in b"{[" else ""
     return (
         f"no schema id: the first byte is {data[0]:#04x}, not 0{guess}. Plain bytes are read "

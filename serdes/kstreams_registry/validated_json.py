@@ -157,7 +157,7 @@ class JsonSchemaSerde(SchemaSerde[T]):
             place = "".join(f"[{step!r}]" for step in exc.instance_path)
             return f"{exc.message} at ${place}"[:500]
         except (ValueError, RecursionError) as exc:
-            return f"no JSON: {exc}; got {bytes(data[:_SHOWN_BYTES])!r}"
+            return f"the data is not JSON: {exc}; got {bytes(data[:_SHOWN_BYTES])!r}"
         return None
 
     def __eq__(self, other: object) -> bool:

@@ -173,10 +173,13 @@ class RocksDB:
 
 def _hint(cause: str) -> str:
     if "lock" in cause.lower():
-        return "It is open already, in this process or another; each attempt needs its own."
+        return (
+            "The directory is open in this process or another; each attempt needs its own "
+            "directory."
+        )
     if "No space" in cause or "Permission" in cause or "Read-only" in cause:
-        return "Give the backend a disk with room that can be written: RocksDB(directory=...)."
+        return "Give the backend a writable directory with free space: RocksDB(directory=...)."
     return (
-        "Local state is a copy: delete the directory, and it is restored from the durable log. "
-        "RocksDB(directory=...) moves it elsewhere."
+        "Local state is a copy: delete the directory, and the app restores it from the durable "
+        "log. RocksDB(directory=...) sets another directory."
     )

@@ -45,47 +45,59 @@ _KINDS: dict[str, tuple[type[S3Error], str]] = {
     ),
     "PermanentRedirect": (
         S3Error,
-        "The bucket is in another region: name it by S3(region=...).",
+        "The bucket is in another region: set S3(region=...).",
     ),
     "AuthorizationHeaderMalformed": (
         S3Error,
-        "The bucket is in another region: name it by S3(region=...).",
+        "The bucket is in another region: set S3(region=...).",
     ),
     "InvalidAccessKeyId": (
         CredentialsError,
-        "The storage does not know this access key: give S3(...) another, or boto3 by its chain.",
+        (
+            "The storage does not know this access key: pass a valid key to S3(...), or in the "
+            "credentials of boto3."
+        ),
     ),
     "SignatureDoesNotMatch": (
         CredentialsError,
-        "The secret key does not belong to the access key: give S3(...) the right one.",
+        "The secret key does not belong to the access key: pass the correct secret key to S3(...).",
     ),
     "InvalidToken": (
         CredentialsError,
-        "The session token does not belong to the access key: give all three again.",
+        (
+            "The session token does not belong to the access key: set access key, secret key and "
+            "token together."
+        ),
     ),
     "RequestTimeTooSkewed": (
         CredentialsError,
-        "The clock of this machine differs from the storage's: set it right.",
+        (
+            "The clock of this machine differs from the clock of the storage: synchronize the "
+            "clock of this machine."
+        ),
     ),
     "ExpiredToken": (
         CredentialsExpiredError,
         (
             "Renew the credentials on the driver and on each worker, and start the app again: it "
-            "goes on where it was, nothing of the batch under way was kept. A role of the machine, "
-            "or a profile that renews itself, does not expire."
+            "continues after its last commit. Roles of machines and profiles that renew "
+            "themselves do not expire."
         ),
     ),
     "AccessDenied": (
         AccessDeniedError,
         (
-            "Let the credentials do s3:GetObject, s3:PutObject, s3:DeleteObject, "
+            "Allow the credentials s3:GetObject, s3:PutObject, s3:DeleteObject, "
             "s3:AbortMultipartUpload below the prefix and s3:ListBucket, "
             "s3:ListBucketMultipartUploads on the bucket: see docs/state-on-s3.md."
         ),
     ),
     "NotImplemented": (
         S3Error,
-        "The storage lacks what the log needs (If-None-Match: * on PutObject): use another.",
+        (
+            "The durable log needs conditional writes (If-None-Match: * on PutObject), which the "
+            "storage does not support: use another storage."
+        ),
     ),
 }
 _ALIASES = {
@@ -103,10 +115,10 @@ _ALIASES = {
 
 _GIVEN = "S3(access_key=..., secret_key=..., session_token=...)"
 _ORIGINS = {
-    "explicit": f"those given as {_GIVEN}",
-    "env": "those of the environment (AWS_ACCESS_KEY_ID and others)",
-    "shared-credentials-file": "those of the shared credentials file (a profile of boto3's)",
-    "config-file": "those of boto3's configuration file",
+    "explicit": f"the arguments {_GIVEN}",
+    "env": "from the environment (AWS_ACCESS_KEY_ID and others)",
+    "shared-credentials-file": "from a profile in the shared credentials file",
+    "config-file": "from the configuration file of boto3",
 }
 """The description of credentials in error texts, by boto3's name of their source."""
 
@@ -169,7 +181,7 @@ def as_error(error: Exception, doing: str, secrets: tuple[str, ...], origin: str
         message = f"cannot {doing}: {type(error).__name__}: {text}"
     kind, hint = _kind(error, _ALIASES.get(code, code))
     if origin and issubclass(kind, CredentialsError):
-        found = _ORIGINS.get(origin, f"those that boto3 has by {origin!r}")
+        found = _ORIGINS.get(origin, f"from the boto3 provider {origin!r}")
         hint = f"The credentials in use are {found}. {hint}"
     return kind(message, hint=hint, code=code, status=status)
 
@@ -181,28 +193,28 @@ def _kind(error: Exception, code: str) -> tuple[type[S3Error], str]:
         return (
             StorageUnavailableError,
             (
-                "Check the storage and the way to it (endpoint_url, network, proxies); S3("
-                "give_up_after=...) says how long to keep trying. The batch can be retried."
+                "Check that the storage runs and is reachable (endpoint_url, network, proxies); "
+                "S3(give_up_after=...) sets how long to retry. The batch can be retried."
             ),
         )
     if _is_about_the_certificate(error):
         return (
             CertificateError,
             (
-                "Check that endpoint_url names the storage itself. If its certificate is of an "
-                "authority of your own, name that authority's PEM file by AWS_CA_BUNDLE, on the "
-                "driver and on each worker."
+                "Check that endpoint_url is the address of the storage. If its certificate has a "
+                "private certificate authority, set AWS_CA_BUNDLE to the PEM file of this "
+                "authority on the driver and on each worker."
             ),
         )
     if _is_about_credentials(error):
         return (
             CredentialsError,
             (
-                "Give boto3 credentials (environment, profile, role of the machine), on the driver "
-                "and on each worker, or S3(...) an access_key and a secret_key."
+                "Give boto3 credentials (environment, profile or role of the machine) on the "
+                "driver and on each worker, or pass access_key and secret_key to S3(...)."
             ),
         )
-    return S3Error, "Look its code up in the documentation of the storage."
+    return S3Error, "The documentation of the storage describes the error code."
 
 
 def _is_about_the_certificate(error: Exception) -> bool:

@@ -17,7 +17,7 @@ def table() -> pa.Table:
     return pa.table({**made, "value": [b""] * len(rows)})
 
 
-def test_each_key_counts_records_and_finds_last_time_of_each_key() -> None:
+def test_each_key_function_counts_records_and_finds_last_time_of_each_key() -> None:
     assert each_key(table()) == {(b"a", 0, 0): (3, 41), (b"b", 0, 0): (2, 12)}
 
 

@@ -59,7 +59,7 @@ def test_resolve_uses_the_nearest_version_of_each_artifact_whose_version_is_miss
 
 @pytest.mark.usefixtures("repository")
 def test_connector_download_failure_names_the_variable_and_the_spark_setting() -> None:
-    with pytest.raises(JarResolutionError, match="cannot bring") as caught:
+    with pytest.raises(JarResolutionError, match="cannot download") as caught:
         kafka_connector_jars()
     assert "KSTREAMS_KAFKA_JARS" in str(caught.value)
     assert f"spark.jars.packages=org.apache.spark:{CONNECTOR}:{pyspark.__version__}" in str(

@@ -84,11 +84,26 @@ def another_beginning(harness: Harness) -> None:
     [
         (gone, "it is empty, but not 'commits/"),
         (without_commits, "it holds other objects, but not 'commits/"),
-        (all_commits_gone, "batch 3 was committed, and its commit is missing; the log has no"),
+        (
+            all_commits_gone,
+            "the commit of batch 3 is missing, although the batch was committed; the log has no",
+        ),
         (last_commit_gone, "batch 4 is recorded as completed, but its commit is missing"),
-        (last_commits_gone, "batch 3 was committed, and its commit is missing; the log ends with"),
-        (older, "batch 3 was committed, and its commit is missing; the log ends with batch 1"),
-        (older_and_notes_gone, "batch 3 was committed, and its commit is missing"),
+        (
+            last_commits_gone,
+            "the commit of batch 3 is missing, although the batch was committed; the log ends with",
+        ),
+        (
+            older,
+            (
+                "the commit of batch 3 is missing, although the batch was committed; "
+                "the log ends with batch 1"
+            ),
+        ),
+        (
+            older_and_notes_gone,
+            "the commit of batch 3 is missing, although the batch was committed",
+        ),
         (all_commits_and_plans_gone, "it is empty, but not"),
     ],
     ids=lambda given: getattr(given, "__name__", None),

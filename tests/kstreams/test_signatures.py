@@ -118,7 +118,7 @@ def test_types_in_signatures_are_public() -> None:
     assert sorted(found) == []
 
 
-def test_each_engine_name_allowed_in_public_signatures_is_used_in_one() -> None:
+def test_each_engine_name_exempt_from_signature_check_is_used_in_a_signature() -> None:
     places = [each.place for each in mentions() if each[1:] != ANY]
     assert [name for name in ENGINE if not any(map(_below(name), places))] == []
 

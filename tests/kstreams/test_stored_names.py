@@ -75,7 +75,7 @@ def test_function_part_is_the_name_of_the_function_or_class(function: object, pa
 @pytest.mark.parametrize(
     ("value", "part"), [(Named(), "per-shift"), (Unnamed(), "unnamed"), (Nameless(), "nameless")]
 )
-def test_named_part_uses_the_class_without_a_usable_name(value: object, part: str) -> None:
+def test_named_part_uses_the_class_if_the_name_is_not_usable(value: object, part: str) -> None:
     assert named_part(value) == part
 
 

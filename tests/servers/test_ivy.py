@@ -59,7 +59,9 @@ def test_concurrent_callers_all_get_the_jars_and_leave_no_other_files(tmp_path: 
 @pytest.mark.usefixtures("repository")
 def test_error_of_missing_artifact_names_it_and_leaves_no_folder(tmp_path: Path) -> None:
     into = tmp_path / "jars" / "half"
-    with pytest.raises(JarResolutionError, match=r"cannot bring org\.absent:absent:3\.0") as caught:
+    with pytest.raises(
+        JarResolutionError, match=r"cannot download org\.absent:absent:3\.0"
+    ) as caught:
         resolve([LEAF, ABSENT], into, transitive=False)
     assert caught.value.missing == (ABSENT,)
     assert caught.value.artifacts == (LEAF, ABSENT)

@@ -40,11 +40,11 @@ def form_or_reason(
         values = f" for values of {value.name}" if hasattr(aggregator, "columns") else ""
         return f"the aggregator {_name(aggregator)!r} has no column form{values}"
     if keeps_objects(form) and not objects:
-        return f"the aggregator {_name(aggregator)!r} has no column form there"
+        return f"the aggregator {_name(aggregator)!r} has no column form for such windows"
     if fixed_layout(aggregator.state) is None and not keeps_objects(form):
         return f"states of {aggregator.state.name} vary in width"
     if key != stored:
-        return f"keys come as {key.name}, and are stored as {stored.name}"
+        return f"keys have the serde {key.name}, but are stored with {stored.name}"
     if not has_key_codes(key):
         return f"keys of {key.name} cannot be compared as bytes"
     return form

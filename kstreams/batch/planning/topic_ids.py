@@ -10,11 +10,12 @@ from kstreams.ids import TopicPartition
 __all__ = ("TOPIC_WAY_ON", "Identities")
 
 TOPIC_WAY_ON = (
-    "`kstreams reset` begins again with empty state, at the sources' starts. To keep the state, "
+    "`kstreams reset` lets the app start again with empty state, at the `start` of each source. "
+    "To keep the state, "
     "make a savepoint and run the app on a fork of it, in another checkpoint (`kstreams state "
     "savepoint`, `kstreams state fork`). A fork with a start time reads the topics from that time. "
-    "A fork without one reads from the old offsets, which is right only for a topic that was "
-    "copied with its offsets."
+    "A fork without a start time reads from the old offsets, which is correct only for a topic "
+    "that was copied with its offsets."
 )
 """The hint for positions that belong to a deleted topic."""
 

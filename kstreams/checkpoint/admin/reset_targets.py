@@ -71,8 +71,8 @@ def not_again(commit_effects: Mapping[str, str]) -> tuple[str, ...]:
         commit_effects: `Checkpoint.commit_effects`: the effect of commits, by source.
     """
     return tuple(
-        f"What source {source!r} has read does not come again: {becomes} when they are committed. "
-        "The app begins behind them."
+        f"Source {source!r} does not read its committed records again: {becomes} when they are "
+        f"committed. The next run starts after these records."
         for source, becomes in sorted(commit_effects.items())
     )
 

@@ -30,8 +30,8 @@ _PLAN = re.compile(r"(\d{12})(?:\.([1-9]\d*))?(?:-([1-9]\d*))?\.json")
 _INHERITED = re.compile(r"inherited/(\d{12})-[^/]+\.json")
 _BEGIN = "begin.json"
 _HINT = (
-    "restore it from a copy of the checkpoint. If there is none: without any of these plans "
-    "the app goes on from its last commit."
+    "restore it from a copy of the checkpoint. Without a copy, delete all of these plans: the "
+    "app then continues after its last commit."
 )
 
 

@@ -174,7 +174,7 @@ def _remove_half(target: CheckpointHome, app: str, objects: ObjectStore) -> None
         note,
         _NOTE,
         lambda fields, _: (fields.text("app"), fields.text(STORED_NAMES["checkpoint_id"])),
-        what=f"{place!r}, which says what a fork was making,",
+        what=f"{place!r}, which describes a fork in progress,",
         hint="remove it, if there is no app at this place, and make the fork again.",
         sealed=True,
     )

@@ -21,8 +21,8 @@ from kstreams.state.log.fields import Fields, WrongFieldError
 __all__ = ("SAVEPOINT_RULE", "Savepoint", "Savepoints", "is_savepoint_name", "pinned_objects")
 
 SAVEPOINT_RULE = (
-    "use one character or more, no '@', no control character, no '.' in front, and 250 bytes at "
-    "most; a character other than ASCII takes three bytes or more."
+    "use one character or more, no '@', no control character, no '.' as the first character, and "
+    "at most 250 bytes; a character outside ASCII takes three bytes or more."
 )
 """The hint of errors about invalid names of savepoints."""
 

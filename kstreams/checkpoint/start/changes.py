@@ -71,7 +71,7 @@ class StoreChange:
         """Return the change as one line of the upgrade plan."""
         text = f"store {self.store!r}: {self.verdict.value}"
         text += f" ({self.detail})" if self.detail else ""
-        return f"{text}: {self.action or 'DECIDE WHAT TO DO'}"
+        return f"{text}: {self.action or 'DECISION NEEDED'}"
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,8 @@ class _Planner:
             return StoreChangeKind.NEW, ""
         if name not in new:
             held = self._held(name)
-            return StoreChangeKind.REMOVED, "" if held is None else f"{held:,} records wait in it"
+            text = "" if held is None else f"it holds {held:,} records for later batches"
+            return StoreChangeKind.REMOVED, text
         (old_group, old_schema), (group, schema) = self._old[name], new[name]
         old = self._checkpoint
         before = old.uneven.stores.get(name, old.tasks.get(old_group))
@@ -236,32 +237,33 @@ class _Planner:
         match change.verdict:
             case StoreChangeKind.REMOVED if self._held(name):
                 return (
-                    f"store {name!r} is no longer in the topology, and {change.detail}: drain it "
-                    "first, by the topology of before (App.run(until='end', close_windows=True)); "
-                    f"or give them up with reset={{{name!r}}}"
+                    f"store {name!r} is no longer in the topology, and {change.detail}: first "
+                    f"run the previous topology until the store is empty (App.run(until='end', "
+                    f"close_windows=True)); or discard the records with reset={{{name!r}}}"
                 )
             case StoreChangeKind.REMOVED:
                 return (
-                    f"store {name!r} is no longer in the topology: its contents would be lost "
-                    f"(drop them with reset={{{name!r}}}; if it was renamed, "
+                    f"store {name!r} is no longer in the topology: its rows would be lost "
+                    f"(discard them with reset={{{name!r}}}; if the store was renamed, "
                     f"migrate={{<new name>: Migration(<old definition>)}})"
                 )
             case StoreChangeKind.REROUTED:
                 return (
-                    f"store {name!r}: {change.detail}: keys would look for their values in other "
-                    f"tasks (divide it with `{RESCALE_COMMAND}`, go back, or begin it empty with "
-                    f"reset={{{name!r}}})"
+                    f"store {name!r}: {change.detail}: tasks would not find the rows of their "
+                    f"keys (divide the store with `{RESCALE_COMMAND}`, run the previous "
+                    f"topology, or begin the store empty with reset={{{name!r}}})"
                 )
             case _:
                 return f"store {name!r} would be misread: {change.detail} ({self._ways_on(name)})"
 
     def _ways_on(self, name: str) -> str:
-        reset = f"begin it empty with reset={{{name!r}}}"
+        reset = f"begin the store empty with reset={{{name!r}}}"
         kind = self._stores[name].kind
         if not kind.is_migratable:
             return f"a {kind.name} store cannot be migrated: {reset}"
         return (
-            f"convert it with migrate={{{name!r}: Migration(<old definition>, <function>)}}, or "
+            f"convert its rows with "
+            f"migrate={{{name!r}: Migration(<old definition>, <function>)}}, or "
             f"{reset}"
         )
 
@@ -269,13 +271,19 @@ class _Planner:
         for name, migration in sorted(self._settings.migrate.items()):
             old = migration.old
             if name not in new:
-                yield f"migrate names {name!r}, which is no store of the topology"
+                yield f"migrate={{...}} names {name!r}, but the topology has no store of this name"
             elif old.name not in self._old and name not in self._old:
-                yield f"migrate fills {name!r} from {old.name!r}, which the checkpoint has not"
+                yield (
+                    f"migrate={{...}} fills store {name!r} from store {old.name!r}, but the "
+                    f"checkpoint has no store {old.name!r}"
+                )
             elif old.name in self._old and not self._done(name, new):
                 yield from wrong_old(old, self._checkpoint.shape, self._shape, name)
         for name in sorted(self._settings.reset - {*new, *self._old}):
-            yield f"reset names {name!r}, which is no store, old or new"
+            yield (
+                f"reset={{...}} names {name!r}, but neither the checkpoint nor the topology "
+                f"has a store of this name"
+            )
 
     def _done(self, name: str, new: Mapping[str, tuple[str, Any]]) -> bool:
         is_same = name in self._old and self._old[name][1] == new[name][1]
@@ -297,15 +305,16 @@ class _Planner:
             if len(found) > 1:
                 listed = ", ".join(f"{store!r} of group {old!r}" for old, store in found.items())
                 yield (
-                    f"group {group!r} would join the stores {listed}: their tasks have streams "
-                    "and times of their own (reset all but one of the groups' stores)"
+                    f"group {group!r} would have the stores {listed}, but the tasks of different "
+                    f"groups have different offsets and stream times (reset the stores of all "
+                    f"these groups except one)"
                 )
 
     def _notes(self) -> Iterator[str]:
         old, new = self._checkpoint.shape, self._shape
         for name in sorted({*old, *new}):
             if name not in new:
-                yield f"group {name!r} is gone"
+                yield f"group {name!r} is no longer in the topology"
             elif name not in old:
                 yield f"group {name!r} is new"
             else:
@@ -320,7 +329,7 @@ def _part_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> I
         before, now = old.get(part, {}), new.get(part, {})
         for name in sorted({*before, *now}):
             if name not in now:
-                yield f"{word} {name!r} of group {group!r} is gone"
+                yield f"{word} {name!r} of group {group!r} is no longer in the topology"
             elif name not in before:
                 yield f"{word} {name!r} of group {group!r} is new"
             elif before[name] != now[name]:

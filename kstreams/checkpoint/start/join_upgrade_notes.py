@@ -24,7 +24,7 @@ def join_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> It
     for name in sorted({*before, *now}):
         join = f"join {name!r} of group {group!r}"
         if name not in now:
-            yield f"{join} is gone"
+            yield f"{join} is no longer in the topology"
         elif name not in before:
             yield f"{join} is new{_begins(now[name])}"
         else:
@@ -66,23 +66,29 @@ def _tables(group: PartitionGroup, source: str) -> str:
 
 
 def _begins(terms: Mapping[str, Any]) -> str:
-    return ": it finds partners among records from now on" if "before" in terms else ""
+    return ": it joins only records that arrive after the upgrade" if "before" in terms else ""
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     if old.get("how") != new.get("how"):
-        yield f"{old.get('how')} before, now {new.get('how')}: for records from now on"
+        yield (
+            f"its kind was {old.get('how')}, now {new.get('how')}: this applies to records "
+            "that arrive after the upgrade"
+        )
     before, now = ([terms.get(span, 0) for span in _SPANS] for terms in (old, new))
     if before == now:
         return
     if "before" not in new:
-        yield f"{_shown(old)} before, now {_shown(new)}: records wait so long from now on"
+        yield (
+            f"it had {_shown(old)}, and now has {_shown(new)}: this applies to records that "
+            "arrive after the upgrade"
+        )
         return
     longer = any(one < other for one, other in zip(before, now, strict=True))
-    yield (
-        f"within {_shown(old)} before, now {_shown(new)}: "
-        + ("what was forgotten by then finds no partner" if longer else "less is remembered")
+    effect = (
+        "records that have expired already are not joined" if longer else "records expire sooner"
     )
+    yield f"it had {_shown(old)}, and now has {_shown(new)}: {effect}"
 
 
 def _shown(terms: Mapping[str, Any]) -> str:

@@ -96,7 +96,7 @@ def key_route(group: PartitionGroup, spec: StoreSpec[Any]) -> KeyRoute | str:
     """
     entries = list(_entries(group, spec))
     if not entries:
-        return "no records with keys reach it"
+        return "no records with keys reach the store"
     routes = [_route(entry, spec) for entry in entries]
     for route in routes:
         if isinstance(route, str) or route != routes[0]:
@@ -135,11 +135,13 @@ def _route(entry: Entry, spec: StoreSpec[Any]) -> KeyRoute | str:
     key = _key(entry)
     partitioner = entry.topic.partitioner if isinstance(entry, SourceNode) else entry.partitioner
     if key.plain is not key:
-        return f"keys of {entry.name!r} have a frame, which determines their partitions, too"
+        return f"keys of {entry.name!r} have a schema id, and their partitions depend on it"
     if spec.key.name == key.name:
         return KeyRoute(partitioner)
     if inner_format(spec.key) != inner_format(key):
-        return f"its keys are {spec.key.name}, and those of {entry.name!r} are {key.name}"
+        return (
+            f"its keys have the serde {spec.key.name}, but keys of {entry.name!r} have {key.name}"
+        )
     if key.tail_bytes and not isinstance(partitioner, InnerKeyPartitioner):
         return f"partitioner {partitioner.name!r} of {entry.name!r} needs the windows of keys"
     return KeyRoute(inner_rule(partitioner), spec.key.tail_bytes)

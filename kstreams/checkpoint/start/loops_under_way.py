@@ -14,8 +14,8 @@ from kstreams.state.log.loop_objects import LoopPart, rows_by_loop
 __all__ = ("loop_problems", "loops_of")
 
 _DRAIN = (
-    "run the topology of before to its end first (`kstreams run ... --until end`, "
-    "App.run(until='end')): then nothing is in it"
+    "first run the previous topology to its end (`kstreams run ... --until end`, "
+    "App.run(until='end')), which empties the loop"
 )
 
 
@@ -43,19 +43,22 @@ def loop_problems(
     for commit in commits:
         for loop, count in sorted(rows_by_loop(commit.loops).items()):
             group, form = before[loop]
-            found = f"loop {loop!r} has {count:,} records under way"
+            found = f"loop {loop!r} has {count:,} unprocessed records"
             if loop not in now:
                 yield f"{found}, and is no longer in the topology ({_DRAIN})"
                 continue
             home, wanted = now[loop]
             if form != wanted:
-                yield f"{found}: they are {_shown(form)}, now {_shown(wanted)} ({_DRAIN})"
+                yield (
+                    f"{found}: they are encoded as {_shown(form)}, but the loop now has "
+                    f"{_shown(wanted)} ({_DRAIN})"
+                )
             before_count = checkpoint.uneven.of_input(loop, checkpoint.tasks[group])
             now_count = uneven.of_input(loop, tasks[home])
             if before_count != now_count and not divides:
                 yield (
-                    f"{found}, for {before_count} tasks, now {now_count}: their "
-                    f"keys belong to other tasks ({_DRAIN})"
+                    f"{found} for {before_count} tasks, but the loop now has {now_count} tasks: "
+                    f"the keys belong to other tasks ({_DRAIN})"
                 )
 
 

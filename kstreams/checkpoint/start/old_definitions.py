@@ -32,14 +32,15 @@ def wrong_old(
     wrong = difference(schema, old.schema()) or misread_by(stored, old.parameters())
     if wrong:
         yield (
-            f"the old definition of store {old.name!r} in migrate is not what is stored: {wrong}"
+            f"the old definition of store {old.name!r} in migrate={{...}} differs from the "
+            f"stored one: {wrong}"
         )
     elif old.kind.has_grid and old.kind.grid is None:
         regridded = misread_by(_windows_in(stored), _windows_in(recorded_parameters(shape, name)))
         if regridded:
             yield (
-                f"store {name!r} gets other windows than {old.name!r} has ({regridded}): the old "
-                "definition in migrate needs the old ones, window_store(..., windows=...)"
+                f"store {name!r} has other windows than store {old.name!r} ({regridded}): give "
+                f"the old definition in migrate={{...}} its windows, window_store(..., windows=...)"
             )
 
 

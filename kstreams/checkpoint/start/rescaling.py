@@ -222,7 +222,7 @@ class Rescaling:
     ) -> Iterator[str]:
         name = spec.name
         before, now = self._counts(group, spec)
-        reset = f"begin it empty with reset={{{name!r}}}"
+        reset = f"begin the store empty with reset={{{name!r}}}"
         start = f"store {name!r} of group {group.name!r} cannot be divided from {before} into {now}"
         if not spec.kind.is_divisible:
             yield f"{start}: its kind {spec.kind.name!r} does not support it ({reset})"
@@ -232,8 +232,9 @@ class Rescaling:
             yield f"{start}: {route} ({reset})"
         elif not is_known_by_key(group, spec) and name not in settings.by_key:
             yield (
-                f"{start}: a custom processor writes it, whose keys the library does not know (if "
-                f"they are the keys of the records, pass --by-key {name} to `{RESCALE_COMMAND}`; "
+                f"{start}: a custom processor writes the store, and the library does not know "
+                f"the keys of its rows (if they are the keys of the records, pass --by-key "
+                f"{name} to `{RESCALE_COMMAND}`; "
                 f"otherwise {reset})"
             )
         topics = {
@@ -256,8 +257,8 @@ class Rescaling:
             if change.action and change.action not in ("keep", "divide"):
                 yield (
                     f"store {spec.name!r} of group {group.name!r} would {change.action} in the "
-                    "start that divides other stores of the group (divide them first, with the "
-                    "topology of before)"
+                    f"same start that divides other stores of the group (first divide those "
+                    f"stores, with the previous topology)"
                 )
 
 

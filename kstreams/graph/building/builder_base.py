@@ -174,7 +174,9 @@ class BuilderBase:
                     hint="pass the result of add_source, add_processor or repartition.",
                 )
             if parent.builder is not self:
-                self._problems.append(f"node {name!r}: parent {parent.name!r} is another builder's")
+                self._problems.append(
+                    f"node {name!r}: parent {parent.name!r} belongs to another builder"
+                )
         return tuple(dict.fromkeys(parent.name for parent in parents))
 
     def _add(self, node: AnyNode) -> Node[Any, Any]:

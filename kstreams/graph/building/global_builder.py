@@ -135,7 +135,7 @@ class GlobalBuilder(TableBuilder):
                 hint="make one with add_global_table, or join a table by join_table.",
             )
         if table.builder is not self:
-            self._problems.append(f"node {name!r}: table {table.name!r} is another builder's")
+            self._problems.append(f"node {name!r}: table {table.name!r} belongs to another builder")
         made = joiner()
         if made.how == "outer":
             raise TopologyError(
@@ -156,7 +156,7 @@ class GlobalBuilder(TableBuilder):
         if other is not table:
             self._problems.append(
                 f"global tables {other.name!r} and {table.name!r} both have store "
-                f"{table.store.name!r}: give each its own"
+                f"{table.store.name!r}: give each table its own store"
             )
         return GlobalTable(table.name, table.store, self)
 
@@ -187,6 +187,6 @@ def global_problems(
             table = tables.get(spec.name)
             if table is not None and (table.app is not None or table.name != node.name):
                 yield (
-                    f"node {node.name!r} has store {spec.name!r}, which is that of global table "
-                    f"{table.name!r}: tasks only read it, by reads=[...]"
+                    f"node {node.name!r} writes to store {spec.name!r} of global table "
+                    f"{table.name!r}, but tasks may only read it: use reads=[...]"
                 )

@@ -76,12 +76,15 @@ class LoopBuilder(BuilderBase):
         name = f"{loop.name}.close"
         node = self._nodes.get(loop.name) if loop.builder is self else None
         if not isinstance(node, LoopNode):
-            self._problems.append(f"loop {loop.name!r} is another builder's")
+            self._problems.append(f"loop {loop.name!r} belongs to another builder")
         elif isinstance(self._nodes.get(name), LoopEndNode):
             self._problems.append(
-                f"loop {loop.name!r} is closed twice: pass all its parents to one close_loop"
+                f"loop {loop.name!r} is closed twice: pass all nodes that write to it to one "
+                f"close_loop(...)"
             )
         elif not parents:
-            self._problems.append(f"loop {loop.name!r} is closed with nothing: pass its parents")
+            self._problems.append(
+                f"loop {loop.name!r} is closed without nodes: pass the nodes that write to it"
+            )
         else:
             self._add(LoopEndNode(name, node, self._names(name, parents)))

@@ -113,8 +113,8 @@ def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
             known.add(pair)
             yield (
                 f"records of {first.name!r} and {other.name!r} meet in {meeting.place}, but their "
-                f"keys are {one} and {two}: the bytes of equal keys differ, and so do their "
-                "partitions; give both the same key serde, or put builder.repartition(...) with "
+                f"keys are {one} and {two}: equal keys have different bytes, and so different "
+                f"partitions; give both the same key serde, or put builder.repartition(...) with "
                 "the key serde of one below the other"
             )
 
@@ -158,6 +158,6 @@ def shared_store_problems(ordered: Iterable[AnyNode]) -> Iterator[str]:
                 if name not in MAY_CHANGE:
                     yield (
                         f"nodes {user!r} and {node.name!r} share store {store!r}, but {name} is "
-                        f"{shown(name, before)} in the one and {shown(name, now)} in the other: "
-                        "give each its own store"
+                        f"{shown(name, before)} in one and {shown(name, now)} in the other: give "
+                        f"each node its own store"
                     )

@@ -52,7 +52,7 @@ def repartition_hint(
         by: The property in which the inputs differ.
     """
     if not sides:
-        return f"Give its repartition edges one {_word(by)}."
+        return f"Give its repartition edges the same {_word(by)}."
     kept = max(sides, key=lambda side: (side.records or 0, side.partitions))
     edges = [entry for entry in entries if not isinstance(entry, SourceNode)]
     parts = [_edge(edge, kept, by) for edge in edges if _differs(edge, kept, by)]
@@ -63,11 +63,12 @@ def repartition_hint(
             continue
         size = f" ({_size(side)}, against {_size(kept)} of {kept.source.topic.name!r})"
         parts.append(
-            f"Topic {side.source.topic.name!r} is the smaller side{size}: move its records, in "
-            f"place of its source alone, by\n{repartition_lines(group, side.source, kept.source)}"
+            f"Topic {side.source.topic.name!r} is the smaller side{size}: replace its source "
+            f"with a source and a "
+            f"repartition:\n{repartition_lines(group, side.source, kept.source)}"
         )
     if len(sides) > 1:
-        parts.append(f"Or create the topics with one {_word(by)}.")
+        parts.append(f"Or create the topics with the same {_word(by)}.")
     return " ".join(parts)
 
 
@@ -99,7 +100,7 @@ def repartition_lines(
     ]
     if is_table:
         lines.append(f"  table = builder.to_table({table!r}, moved, store=store)")
-    return "\n".join([*lines, f"and go on with `{'table' if is_table else 'moved'}`."])
+    return "\n".join([*lines, f"and continue with `{'table' if is_table else 'moved'}`."])
 
 
 def _word(by: Literal["count", "partitioner"]) -> str:
@@ -123,8 +124,8 @@ def _differs(
 def _edge(edge: RepartitionNode | LoopNode, kept: Side, by: Literal["count", "partitioner"]) -> str:
     if by == "count" and isinstance(edge, RepartitionNode):
         return (
-            f"Leave partitions={edge.partitions} out of repartition {edge.name!r}: it gets the "
-            f"{kept.partitions} of topic {kept.source.topic.name!r} then."
+            f"Leave partitions={edge.partitions} out of repartition {edge.name!r}: it then gets "
+            f"the {kept.partitions} partitions of topic {kept.source.topic.name!r}."
         )
     kind = "loop" if isinstance(edge, LoopNode) else "repartition"
     return (

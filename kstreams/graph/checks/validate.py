@@ -120,8 +120,8 @@ def _sources(ordered: list[AnyNode]) -> Iterator[str]:
         other = first.setdefault(node.topic.name, node.name)
         if other != node.name:
             yield (
-                f"sources {other!r} and {node.name!r} both read topic {node.topic.name!r}: "
-                "add it once and hang both below it"
+                f"sources {other!r} and {node.name!r} both read topic {node.topic.name!r}: add "
+                f"one source, and give it the children of both"
             )
         start = node.start
         if not isinstance(start, str) and start.tzinfo is None:
@@ -135,15 +135,15 @@ def _log(node: SourceNode, written: Mapping[str, str]) -> Iterator[str]:
         yield f"source {node.name!r}: {shown_name(name)} cannot name a log: use {TOPIC_RULE}"
     if name in written:
         yield (
-            f"source {node.name!r} reads a log named {name!r}, and sink {written[name]!r} writes a "
-            "topic of this name: give one of them another"
+            f"source {node.name!r} reads a log named {name!r}, and sink {written[name]!r} writes "
+            f"a topic of this name: rename one of them"
         )
 
 
 def _serdes(name: str, key: object, value: object) -> Iterator[str]:
     for part, serde in (("key", key), ("value", value)):
         if not isinstance(serde, Serde):
-            yield f"node {name!r}: its {part} has no serde, but {serde!r}"
+            yield f"node {name!r}: expected a serde for the {part}, got {serde!r}"
 
 
 def _stores(ordered: list[AnyNode]) -> Iterator[str]:
@@ -185,12 +185,12 @@ def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
         if user != f"store {spec.name!r}":
             yield (
                 f"store {spec.name!r} has the changelog {spec.changelog!r}, a topic of {user}: "
-                "give it one of its own"
+                f"give the changelog its own topic"
             )
         if not is_topic(spec.changelog):
             yield (
-                f"store {spec.name!r}: its changelog cannot be named "
-                f"{shown_name(spec.changelog)}, but with {TOPIC_RULE}"
+                f"store {spec.name!r}: {shown_name(spec.changelog)} cannot name its changelog "
+                f"topic: use {TOPIC_RULE}"
             )
         try:
             spec.changelog_form()
@@ -206,8 +206,9 @@ def _reads(ordered: list[AnyNode]) -> Iterator[str]:
         for spec in node.reads:
             if spec not in kept:
                 yield (
-                    f"node {node.name!r} reads store {spec.name!r}, which no table of this "
-                    "topology has: add one with add_table(..., store=...) or add_global_table"
+                    f"node {node.name!r} reads store {spec.name!r}, but no table of this "
+                    f"topology has this store: add one with add_table(..., store=...) or "
+                    f"add_global_table"
                 )
 
 
@@ -260,9 +261,9 @@ def _depths(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
         depth, last = deepest(group.nodes)
         if depth > MAX_DEPTH:
             yield (
-                f"group {group.name!r} has a chain of {depth:,} nodes, down to {last!r}, and "
-                f"{MAX_DEPTH:,} is the most: put builder.repartition(...) between, or do more in "
-                "one processor"
+                f"group {group.name!r} has a chain of {depth:,} nodes, down to {last!r}; the "
+                f"maximum is {MAX_DEPTH:,}: put builder.repartition(...) between the nodes, or "
+                "merge several processors into one"
             )
 
 
@@ -273,7 +274,7 @@ def _edges_back(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
     for group in groups:
         back = [edge for edge in group.exits if group.name in _reached(target[edge.name], below)]
         if back:
-            share = "nodes on both sides share a store; give each side a store of its own"
+            share = "nodes on both sides share a store; give each side its own store"
             names = ", ".join(repr(edge.name) for edge in back)
             yield (
                 f"a repartition edge ({names}) leads back into its own group {group.name!r}: "

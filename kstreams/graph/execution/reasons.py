@@ -77,7 +77,7 @@ def other_serdes(entries: Iterable[str]) -> Reason:
 
 def store_shared(user: str) -> Reason:
     """Return why a node cannot run by columns: another node also uses its store."""
-    return f"node {user!r} uses its store too"
+    return f"node {user!r} also uses its store"
 
 
 def mixed_below(node: str) -> Reason:
@@ -97,7 +97,7 @@ def stores_met_below(one: str, other: str) -> Reason:
 
 def table_read(reader: str) -> Reason:
     """Return why a table cannot run by columns: `reader` is not a columnar lookup join."""
-    return f"node {reader!r} gets its changes or reads its store"
+    return f"node {reader!r} receives its changes or reads its store"
 
 
 def join_by_records(join: str, why: Reason | None = None) -> Reason:

@@ -55,7 +55,7 @@ class ForeignResults:
     def _by_columns(self, rows: Input) -> ColumnProcessor | Reason:
         source = rows.records
         if not has_key_codes(source.key):
-            return f"keys of {source.key.name} do not differ by their bytes as they come"
+            return f"equal keys of {source.key.name} may have different bytes"
         return ForeignResultColumns(self.store, source)
 
     @property

@@ -76,8 +76,8 @@ async def _answers(service: Service[Q, A], questions: Sequence[Q]) -> Mapping[Q,
             if isinstance(found, Mapping):
                 return found
             raise TypeError(
-                f"a service's ask returned {type(found).__name__}, expected a mapping of "
-                "answers by question"
+                f"the ask() function of a service returned {type(found).__name__}, expected a "
+                f"mapping from questions to answers"
             )
         left -= 1
         await asyncio.sleep(delay.total_seconds())

@@ -58,22 +58,24 @@ class Materialize(OneStoreSupplier):
         if not self.store.kind.has_table_columns:
             return f"a {self.store.kind.name} store cannot be read by columns"
         if source.key != self.store.key:
-            return f"keys come as {source.key.name} and are kept as {self.store.key.name}"
+            return (
+                f"keys have the serde {source.key.name}, but are stored with {self.store.key.name}"
+            )
         if not has_key_codes(source.key):
-            return f"keys of {source.key.name} do not differ by their bytes as they come"
+            return f"equal keys of {source.key.name} may have different bytes"
         return None
 
     def _changes(self, rows: Input) -> ColumnProcessor | Reason:
         """Return a processor that forwards changes, or the reason why there is none."""
         kind, key, source = self.store.kind, self.store.key, rows.source
         if kind.has_history:
-            return f"changes of a {kind.name} store are made one by one"
+            return f"a {kind.name} store is updated record by record"
         if source is not None:
             reason = self._encoded_reason(source)
         elif not kind.has_table_columns:
             reason = f"a {kind.name} store cannot be read by columns"
         elif not key.ordered.hashes_by_bytes:
-            reason = f"keys of {key.name} do not differ as their bytes do"
+            reason = f"equal keys of {key.name} may have different bytes"
         else:
             reason = None
         return TableChanges(self.store, source) if reason is None else reason

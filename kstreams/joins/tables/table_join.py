@@ -64,11 +64,11 @@ class TableJoin:
             if not isinstance(table, (StoredRows, DerivedRows)):
                 return "it joins the result of another join"
             if not table.key.ordered.hashes_by_bytes:
-                return f"keys of {table.key.name} do not differ as their bytes do"
+                return f"equal keys of {table.key.name} may have different bytes"
         if self.store is not None:
             kind = self.store.kind
             if kind.has_history or not kind.has_table_columns:
-                return f"its results are kept one by one in a {kind.name} store"
+                return f"its {kind.name} store is updated record by record"
         return TableJoinColumns(self.left, self.right, self.joiner, self.store)
 
     @property

@@ -113,22 +113,25 @@ def check_parameters(text: str, parameters: Mapping[str, Parameters]) -> None:
         )
 
 
-_ANOTHER = "Use a new checkpoint location, or the settings that the checkpoint was begun with."
+_ANOTHER = "Use a new checkpoint location, or the settings of the first start."
 _DIFFERENCES = (
-    ("app", "the checkpoint was begun with app_id={found!r}, not {own!r}", _ANOTHER),
+    ("app", "the first start of the checkpoint had app_id={found!r}, not {own!r}", _ANOTHER),
     (
         "tasks",
-        "the checkpoint was begun with other tasks by group: {found}, now {own}",
-        "Give tasks= the number of before: the state of a key lies in its task. " + _ANOTHER,
+        "the first start of the checkpoint had other task counts by group: {found}, now {own}",
+        "Set tasks= to the old number: the state of a key belongs to one task. " + _ANOTHER,
     ),
     (
         "origin",
-        "the checkpoint was begun with fork={found!r}, not {own!r}",
-        "fork= stays as it was until the checkpoint is reset. " + _ANOTHER,
+        "the first start of the checkpoint had fork={found!r}, not {own!r}",
+        "A checkpoint keeps its fork= until it is reset. " + _ANOTHER,
     ),
     (
         "shape",
-        "the checkpoint was begun with another topology: its sources, edges or stores differ",
-        "Stores, sources and edges stay as they are until the checkpoint is reset. " + _ANOTHER,
+        (
+            "the first start of the checkpoint had another topology: its sources, edges or stores "
+            "differ"
+        ),
+        "A checkpoint keeps its stores, sources and edges until it is reset. " + _ANOTHER,
     ),
 )

@@ -134,9 +134,9 @@ class ResultFrames:
             self._all = self._compute()
         if name != first and self._all.isStreaming:
             warnings.warn(
-                f"{name} is a second part of these results, after {first}: each that is started is "
-                "a query that runs the whole topology, with a state of its own; write_each, or one "
-                "query on .all, runs it once",
+                f"{name} is a second part of these results, after {first}: each part that is "
+                f"started is a separate query, which runs the whole topology with its own state; "
+                f"write_each(...), or one query on .all, runs the topology once",
                 UserWarning,
                 stacklevel=3,
             )

@@ -25,9 +25,12 @@ def misfit(kind: pa.DataType, serde: Serde[Any]) -> str | None:
         serde: The serde of a topic's keys or values.
     """
     if serde.plain is not serde:
-        return f"{serde.name} has frames, which columns do not: give the topic its plain serde"
+        return (
+            f"{serde.name} prepends schema ids to the bytes, which columns do not have: give "
+            f"the topic the plain serde"
+        )
     if serde.arrow_type == pa.binary():
-        return f"{serde.name} takes bytes alone: it declares no Arrow type"
+        return f"{serde.name} reads only bytes, because it declares no Arrow type"
     return _misfit(kind, serde.arrow_type, "")
 
 
@@ -59,7 +62,7 @@ def _misfit(kind: pa.DataType, wanted: pa.DataType, place: str) -> str | None:
         return _misfit(kind.value_type, wanted.value_type, f"{place}[]")
     if _fits(kind, wanted):
         return None
-    return f"{place.lstrip('.') or 'it'} is {kind}, and {wanted} is wanted"
+    return f"{place.lstrip('.') or 'it'} is {kind}, expected {wanted}"
 
 
 def _struct_misfit(kind: pa.DataType, wanted: pa.DataType, place: str) -> str | None:

@@ -379,7 +379,9 @@ class CommitLog:
         def parse(fields: Fields, digest: str) -> Commit:
             found = Commit.from_json(fields, digest)
             if found.batch != self._batch(name):
-                raise ValueError(f"it is the commit of batch {found.batch}, copied here")
+                raise ValueError(
+                    f"it is the commit of batch {found.batch}, which was copied to this name"
+                )
             return found
 
         data = self._objects.get(name)

@@ -100,7 +100,7 @@ def _proved(data: bytes, name: str, *, sealed: bool) -> tuple[dict[str, Any], st
             "the content does not match its checksum: the document was changed or damaged"
         )
     if own != name:
-        raise ValueError(f"the content is that of document {own!r}, copied here from elsewhere")
+        raise ValueError(f"the content is that of document {own!r}, which was copied to this name")
     del content[_NAME]
     return content, digest
 

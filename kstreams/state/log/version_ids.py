@@ -59,10 +59,10 @@ def line_problem(pointer: Pointer, links: Mapping[ObjectRef, Link]) -> str:
     for ref in pointer.deltas:
         link = links[ref]
         if link.first > at + 1:
-            return f"there is nothing between version {at} and {str(ref)!r}"
+            return f"deltas are missing between version {at} and {str(ref)!r}"
         follows = link.first == at + 1 and version_id and link.parent
         if follows and link.parent != version_id:
-            return f"{str(ref)!r} does not follow what comes before it"
+            return f"{str(ref)!r} does not continue the delta before it"
         at, version_id = link.version, link.version_id
     if version_id and (at, version_id) != (pointer.version, pointer.version_id):
         found, expected = version_id[:16], pointer.version_id[:16]

@@ -27,7 +27,8 @@ __all__ = (
 
 RECORD_HINT = (
     "correct the processor or the record and restart (nothing of this batch was kept), "
-    "or let the source skip such records: on_error='skip' or DeadLetter(topic)."
+    "or let the source drop such records or write them to a dead-letter topic: on_error='skip' "
+    "or DeadLetter(topic)."
 )
 """The hint for a record that fails at a source with `on_error="fail"`."""
 

@@ -101,7 +101,8 @@ class Placement:
         error = MisplacedKeyError(
             f"a key of topic {topic.name!r} is in partition {queue.partition} of "
             f"{self._count(source)}, but {belongs} by {topic.partitioner.name}; {len(wrong)} of "
-            f"{len(owners)} checked keys are misplaced, and do not reach the equal keys in {place}",
+            f"{len(owners)} checked keys are misplaced, so {place} would process equal keys in "
+            f"different tasks",
             expected=owner if owner >= 0 else None,
             hint=self._hint(source, data, queue.partition),
         )
@@ -116,7 +117,8 @@ class Placement:
         fewer = self._fewer(source, keys, partition)
         if crc32:
             why = (
-                "the keys are where librdkafka's default, consistent_random (CRC32), puts them: "
+                "the keys are in the partitions of librdkafka's default partitioner, "
+                "consistent_random (CRC32): "
                 "set partitioner=murmur2_random in the producer, and write the topic again"
             )
         elif fewer:
@@ -126,10 +128,10 @@ class Placement:
             )
         else:
             why = (
-                "the producer places keys by another rule. librdkafka's default is "
+                "the producer uses another partitioner. librdkafka's default is "
                 "consistent_random (CRC32, and any partition for an empty key): set "
-                "partitioner=murmur2_random in the producer, and write the topic again. If the "
-                "rule is intended, name it with Topic(partitioner=...)"
+                "partitioner=murmur2_random in the producer, and write the topic again. If this "
+                "partitioner is intended, set it with Topic(partitioner=...)"
             )
         lines = repartition_lines(self._group, source)
         return (

@@ -25,7 +25,7 @@ Exceeded = Callable[[LoopEndNode, Record["bytes | None", "bytes | None"], LoopEr
 
 _HINT = (
     "let records leave the loop, or raise add_loop(max_hops=...). Builder(on_error="
-    "'skip') drops such records, DeadLetter(topic) sets them aside."
+    "'skip') drops such records, DeadLetter(topic) writes them to a dead-letter topic."
 )
 
 

@@ -96,8 +96,8 @@ class HoppingWindows:
             return ()
         problem = (
             f"by windows of {self.size} at an advance of {self.advance} each record is "
-            f"aggregated in {count:,} windows, and {self.max_windows:,} is the most: advance "
-            f"by more, or allow it with HoppingWindows(..., max_windows={count:_})"
+            f"aggregated in {count:,} windows; the maximum is {self.max_windows:,}: increase "
+            f"the advance, or the maximum with HoppingWindows(..., max_windows={count:_})"
         )
         return (problem,)
 

@@ -70,6 +70,7 @@ class WindowBounds(dict[int, Bounds]):
             raise ProcessingError(
                 f"{len(starts):,} windows of {type(self._windows).__name__} contain time "
                 f"{time_ms}, and the maximum is {self._limit:,}",
-                hint="raise max_windows: an argument of HoppingWindows, or an attribute of others.",
+                hint="raise max_windows: an argument of HoppingWindows, or an attribute of other "
+                "window classes.",
             )
         return [(start, end(start)) for start in starts]

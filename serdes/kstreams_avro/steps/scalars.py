@@ -320,7 +320,10 @@ class EnumStep(Step):
     def column(self, cursor: Cursor) -> pa.Array:
         numbers = cursor.longs()
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._symbols)):
-            raise Malformed(f"expected enum indexes of 0 to {len(self._symbols) - 1}, got others")
+            raise Malformed(
+                f"expected enum indexes of 0 to {len(self._symbols) - 1}, got an "
+                f"index outside of this range"
+            )
         found = self._symbols.take(pa.array(numbers))
         if found.null_count:
             raise Malformed("the reader's enum lacks a symbol of the data, and has no default")

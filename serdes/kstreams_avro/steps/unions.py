@@ -91,7 +91,8 @@ class UnionStep(Step):
         numbers = cursor.longs()
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._branches)):
             raise Malformed(
-                f"expected union branch indexes of 0 to {len(self._branches) - 1}, got others"
+                f"expected union branch indexes of 0 to {len(self._branches) - 1}, got an index "
+                f"outside of this range"
             )
         parts = []
         for number, branch in enumerate(self._branches):

@@ -112,7 +112,7 @@ def test_plan_is_read_again_unchanged_until_its_changes_are_confirmed(
         read_pieces(log, [Piece(0, 3, 5, "elsewhere")])
 
 
-def test_slot_of_idle_table_is_advanced(shop: Shop) -> None:
+def test_replication_slot_of_idle_table_is_advanced(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     with closing(log.contents()) as contents:

@@ -9,7 +9,7 @@ from devtools.workspace import core
 LOCKED = ".".join(locked_pyspark().split(".")[:2])
 
 
-def test_all_cells_have_types_once_per_python() -> None:
+def test_all_cells_have_types_suite_once_per_python() -> None:
     found = cells()
 
     assert len(found) == len(set(found))

@@ -89,7 +89,9 @@ def test_other_pyspark_replaces_the_locked_one(programs: Programs, tmp_path: Pat
         ("pyspark.__version__", "cannot install pyspark: No solution found"),
     ],
 )
-def test_failed_installation_is_the_reason(programs: Programs, failing: str, reason: str) -> None:
+def test_environment_error_of_failed_installation_has_the_output(
+    programs: Programs, failing: str, reason: str
+) -> None:
     programs.failing = failing
 
     with pytest.raises(UnavailableError) as caught:
@@ -98,17 +100,19 @@ def test_failed_installation_is_the_reason(programs: Programs, failing: str, rea
     assert str(caught.value).startswith(reason)
 
 
-def test_missing_python_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_error_of_missing_python_states_the_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def missing(_: Sequence[str]) -> dict[str, Path]:
         raise ReleaseError("none")
 
     monkeypatch.setattr(environment, "find_pythons", missing)
 
-    with pytest.raises(UnavailableError, match=r"^no Python 3\.14 on this machine$"):
+    with pytest.raises(UnavailableError, match=r"^Python 3\.14 is not installed on this machine$"):
         prepare("3.14", SERIES)
 
 
-def test_programs_of_environment_know_it() -> None:
+def test_programs_of_environment_get_its_path_in_virtual_env_variable() -> None:
     variables = Environment(Path("/env/bin/python"), "", "").variables
 
     assert variables["VIRTUAL_ENV"] == "/env"

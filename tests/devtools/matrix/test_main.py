@@ -122,7 +122,7 @@ def test_run_without_any_available_cell_returns_1(machine: Machine) -> None:
     assert not machine.ran
 
 
-def test_types_need_no_python_of_the_cell(machine: Machine) -> None:
+def test_types_suite_runs_without_the_python_of_its_cell(machine: Machine) -> None:
     assert run("--python", "3.14", "--only", "types") == 0
     assert machine.ran == [Cell("3.14", SERIES, "types")]
 

@@ -45,7 +45,7 @@ def test_row_has_complete_versions_and_counts_of_each_suite() -> None:
     ]
 
 
-def test_python_that_only_the_type_checkers_had_is_named_by_its_series() -> None:
+def test_python_used_only_by_type_checkers_is_shown_by_its_minor_version() -> None:
     types = replace(PASSED, python="3.14", suite="types", passed=2, skipped=0)
 
     assert rows(types) == ["| 3.14 | 4.1 | not run | not run | 2 passed (2026-01-02) |"]
@@ -97,7 +97,7 @@ def test_equal_notes_are_written_once() -> None:
     ]
 
 
-def test_page_keeps_its_other_text() -> None:
+def test_matrix_page_keeps_its_text_outside_the_table() -> None:
     page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
 
     found = with_table(page, [PASSED])
@@ -108,6 +108,6 @@ def test_page_keeps_its_other_text() -> None:
     assert with_table(found, [PASSED]) == found
 
 
-def test_page_without_place_for_the_table_is_refused() -> None:
+def test_page_without_marker_lines_for_the_table_is_refused() -> None:
     with pytest.raises(ValueError, match="the page must have the lines"):
         with_table("text", [PASSED])

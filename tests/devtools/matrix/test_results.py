@@ -26,7 +26,7 @@ RESULTS = st.builds(
 
 
 @given(st.lists(RESULTS, max_size=12), st.lists(RESULTS, max_size=12))
-def test_merged_results_have_the_last_result_of_each_cell_in_order(
+def test_merged_matrix_results_have_the_last_result_of_each_cell_in_order(
     old: list[Result], new: list[Result]
 ) -> None:
     found = merged(old, new)
@@ -44,7 +44,7 @@ def test_merged_results_have_the_last_result_of_each_cell_in_order(
 
 
 @given(st.lists(RESULTS, max_size=4))
-def test_loaded_results_equal_the_saved_ones(results: list[Result]) -> None:
+def test_loaded_matrix_results_equal_the_saved_ones(results: list[Result]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "new" / "results.json"
         save(results, path)
@@ -52,7 +52,7 @@ def test_loaded_results_equal_the_saved_ones(results: list[Result]) -> None:
         assert load(path) == results
 
 
-def test_missing_file_has_no_results(tmp_path: Path) -> None:
+def test_missing_matrix_file_has_no_results(tmp_path: Path) -> None:
     assert load(tmp_path / "results.json") == []
 
 
@@ -60,7 +60,7 @@ def test_missing_file_has_no_results(tmp_path: Path) -> None:
     ("outcome", "red"),
     [("passed", False), ("failed", True), ("timed out", True), ("not available", False)],
 )
-def test_result_is_red_if_its_tests_ran_without_success(outcome: Outcome, red: bool) -> None:
+def test_result_is_red_if_its_tests_failed_or_timed_out(outcome: Outcome, red: bool) -> None:
     result = Result(python="3.12", pyspark="4.1", suite="fast", outcome=outcome, date="2026-01-01")
 
     assert result.red == red

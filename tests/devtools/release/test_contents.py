@@ -46,7 +46,9 @@ def test_wheel_with_all_parts_has_no_problems(tmp_path: Path) -> None:
     ("leave_out", "problem"),
     [("py.typed", "kstreams_s3 has no py.typed"), ("LICENSE", "there is no LICENSE")],
 )
-def test_wheel_without_a_part_is_refused(tmp_path: Path, leave_out: str, problem: str) -> None:
+def test_wheel_without_a_required_file_is_refused(
+    tmp_path: Path, leave_out: str, problem: str
+) -> None:
     assert list(problems_of_wheel(wheel(tmp_path, leave_out=leave_out), "1.2.3")) == [problem]
 
 

@@ -36,7 +36,7 @@ def repository(
     return root
 
 
-def test_tag_of_all_versions_is_accepted(tmp_path: Path) -> None:
+def test_tag_equal_to_all_package_versions_is_accepted(tmp_path: Path) -> None:
     assert check_tag("v1.2.3", repository(tmp_path)) == "1.2.3"
 
 
@@ -51,7 +51,7 @@ def test_tag_of_all_versions_is_accepted(tmp_path: Path) -> None:
         ("v1.2.3", {"notes": "1.2.2"}, "docs/releases/1.2.3.md is missing"),
     ],
 )
-def test_tag_that_disagrees_is_refused(
+def test_tag_that_differs_from_a_package_version_is_refused(
     tmp_path: Path, tag: str, changed: dict[str, str], problem: str
 ) -> None:
     with pytest.raises(ReleaseError) as caught:
@@ -61,7 +61,7 @@ def test_tag_that_disagrees_is_refused(
     assert "Hint: run `python -m devtools.workspace version" in str(caught.value)
 
 
-def test_version_of_this_repository_has_notes() -> None:
+def test_version_of_this_repository_has_changelog_notes() -> None:
     version = core().project["version"]
 
     assert (ROOT / "docs" / "releases" / f"{version}.md").exists()

@@ -82,7 +82,7 @@ def test_package_upload_leaves_out_key_files_hidden_files_and_caches(
     }
     why = {left.name: left.why for left in found.left_out}
     assert why["user_shop/.git/"] == "hidden"
-    assert why["user_shop/server.pem"] == "keys or passwords, by its name"
+    assert why["user_shop/server.pem"] == "keys or passwords, according to its name"
     assert why["user_shop/venv/"] == "a virtual environment"
 
 

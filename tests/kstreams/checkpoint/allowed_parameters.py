@@ -66,8 +66,8 @@ ALLOWED = {
     "longer-grace": Allowed(
         late(0),
         late(30),
-        "store 's': windows grace was 0:00:00, now 0:00:30: windows close later; one that has "
-        "closed is empty if it takes records again",
+        "store 's': windows grace was 0:00:00, now 0:00:30: windows close later; a window that "
+        "has closed begins empty if it gets records again",
         [(1_000, "a", 1), (61_000, "a", 1)],
         [(30_000, "a", 1), (125_000, "a", 1), (119_000, "a", 1), (151_000, "a", 1)],
         ["a@0/60000=1@30000", "a@60000/120000=2@119000"],
@@ -91,8 +91,8 @@ ALLOWED = {
     "longer-retention": Allowed(
         as_of(ms(100), ms(0)),
         as_of(ms(1_000), ms(0)),
-        "store 's': retention was 0:00:00.100000, now 0:00:01: versions that are gone do not come "
-        "back",
+        "store 's': retention was 0:00:00.100000, now 0:00:01: versions that were dropped "
+        "already are not restored",
         [(1, "b", 0)],
         [(15, "a", 9), (495, "a", 9), (505, "a", 9)],
         ["a=9+None@15", "a=9+2@495", "a=9+3@505"],
@@ -111,7 +111,7 @@ ALLOWED = {
     "longer-ttl": Allowed(
         remembered(ms(100)),
         remembered(ms(1_000)),
-        "store 's': ttl was 0:00:00.100000, now 0:00:01: values that are there expire as before",
+        "store 's': ttl was 0:00:00.100000, now 0:00:01: stored values keep their old expiry times",
         [(10, "a", 0), (20, "b", 0)],
         [(50, "a", 0), (900, "b", 0), (1_000, "a", 0)],
         ["a=2@50", "b=1@900", "a=3@1000"],
@@ -119,7 +119,7 @@ ALLOWED = {
     "shorter-ttl": Allowed(
         remembered(ms(1_000)),
         remembered(ms(100)),
-        "store 's': ttl was 0:00:01, now 0:00:00.100000: values that are there expire as before",
+        "store 's': ttl was 0:00:01, now 0:00:00.100000: stored values keep their old expiry times",
         [(10, "a", 0)],
         [(500, "b", 0), (600, "a", 0), (750, "b", 0), (760, "a", 0)],
         ["b=1@500", "a=2@600", "b=1@750", "a=1@760"],
@@ -127,8 +127,8 @@ ALLOWED = {
     "longer-table-ttl": Allowed(
         expiring(ms(100)),
         expiring(ms(1_000)),
-        "store 's': table ttl was 0:00:00.100000, now 0:00:01: rows that have expired do not come "
-        "back",
+        "store 's': table ttl was 0:00:00.100000, now 0:00:01: rows that have expired already "
+        "are not restored",
         [(10, "a", 0)],
         [(200, "b", 0), (1_011, "c", 0)],
         ["b=0@200", "c=0@1011", "a=None@1010"],
@@ -162,8 +162,8 @@ ALLOWED = {
     "longer-suppress-limit": Allowed(
         suppressed(until_time_limit(ms(5))),
         suppressed(until_time_limit(ms(50))),
-        "store 's': suppress limit was 0:00:00.005000, now 0:00:00.050000: records that are held "
-        "back wait longer",
+        "store 's': suppress limit was 0:00:00.005000, now 0:00:00.050000: buffered records are "
+        "released later",
         [(10, "a", 1)],
         [(20, "b", 2), (60, "c", 3)],
         ["a=1@10"],
@@ -171,8 +171,8 @@ ALLOWED = {
     "shorter-suppress-limit": Allowed(
         suppressed(until_time_limit(ms(50))),
         suppressed(until_time_limit(ms(5))),
-        "store 's': suppress limit was 0:00:00.050000, now 0:00:00.005000: records that are held "
-        "back are due earlier",
+        "store 's': suppress limit was 0:00:00.050000, now 0:00:00.005000: buffered records are "
+        "released earlier",
         [(10, "a", 1)],
         [(20, "b", 2)],
         ["a=1@10"],
@@ -216,8 +216,8 @@ ALLOWED = {
     "wider-join": Allowed(
         joined(10, 10, 0),
         joined(50, 50, 0),
-        "join 'join' of group 'in': within before 10 ms, after 10 ms, grace 0 ms before, now "
-        "before 50 ms, after 50 ms, grace 0 ms: what was forgotten by then finds no partner",
+        "join 'join' of group 'in': it had before 10 ms, after 10 ms, grace 0 ms, and now has "
+        "before 50 ms, after 50 ms, grace 0 ms: records that have expired already are not joined",
         [(100, "a", 1)],
         [(200, "z", 0)],
         ["a=1+2@130"],
@@ -226,8 +226,8 @@ ALLOWED = {
     "narrower-join": Allowed(
         joined(50, 50, 0),
         joined(10, 10, 0),
-        "join 'join' of group 'in': within before 50 ms, after 50 ms, grace 0 ms before, now "
-        "before 10 ms, after 10 ms, grace 0 ms: less is remembered",
+        "join 'join' of group 'in': it had before 50 ms, after 50 ms, grace 0 ms, and now has "
+        "before 10 ms, after 10 ms, grace 0 ms: records expire sooner",
         [(100, "a", 1)],
         [(105, "a", 3), (200, "z", 0)],
         ["a=1+2@104", "a=3+2@105", "a=None+4@130"],
@@ -236,8 +236,8 @@ ALLOWED = {
     "longer-wait": Allowed(
         as_of(ms(1_000), ms(0)),
         as_of(ms(1_000), ms(50)),
-        "join 'join' of group 'rows.source': grace 0 ms before, now grace 50 ms: records wait so "
-        "long from now on",
+        "join 'join' of group 'rows.source': it had grace 0 ms, and now has grace 50 ms: this "
+        "applies to records that arrive after the upgrade",
         [(1, "b", 0)],
         [(20, "a", 9), (80, "b", 9)],
         ["a=9+1@20"],

@@ -155,8 +155,9 @@ def test_error_suggests_migration_only_for_stores_that_support_it(tmp_path: Path
     query = started(tmp_path, counted(ONE, emit), [(1_000, "a", 1)])
     with pytest.raises(CheckpointMismatchError) as caught:
         query.upgrade(counted(SEVEN, emit))
-    assert "a pending store cannot be migrated: begin it empty with reset={'s-waiting'}" in str(
-        caught.value
+    assert (
+        "a pending store cannot be migrated: begin the store empty with reset={'s-waiting'}"
+        in str(caught.value)
     )
     assert "--reset s --reset s-waiting" in caught.value.hint
 

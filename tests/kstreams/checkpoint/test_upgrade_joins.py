@@ -111,7 +111,10 @@ def test_changed_kind_of_table_join_applies_to_later_records(
     kinds: dict[str, Any] = {"inner": inner, "left": left, "outer": outer}
     app = begun(tmp_path, tables(kinds[old]), COUNTS)
     lines = planned(app, tables(kinds[new]), caplog)
-    assert f"join 'both' of group 'a': {old} before, now {new}: for records from now on" in lines
+    assert (
+        f"join 'both' of group 'a': its kind was {old}, now {new}: this applies to records that "
+        "arrive after the upgrade"
+    ) in lines
     assert (app.checkpoint.epoch_numbers, app.last().batch) == ({}, 3)
     assert planned(app, tables(kinds[new]), caplog) == []
 
@@ -155,7 +158,8 @@ def test_changed_kind_of_foreign_key_join_is_reported(
     app = begun(tmp_path, before)
     lines = planned(app, now, caplog)
     expected_line = (
-        f"join 'full' of group {group!r}: {old} before, now {new}: for records from now on"
+        f"join 'full' of group {group!r}: its kind was {old}, now {new}: this applies to records "
+        "that arrive after the upgrade"
     )
     assert expected_line in lines
 
@@ -181,10 +185,10 @@ def pairs(before: int, after: int, grace: int, *, joined: bool = True) -> Topolo
 @pytest.mark.parametrize(
     ("spans", "expected_line"),
     [
-        ((0, 2_000, 5), "what was forgotten by then finds no partner"),
-        ((0, 1_000, 50), "what was forgotten by then finds no partner"),
-        ((1, 500, 5), "what was forgotten by then finds no partner"),
-        ((0, 500, 5), "less is remembered"),
+        ((0, 2_000, 5), "records that the old range has expired are not joined"),
+        ((0, 1_000, 50), "records that the old range has expired are not joined"),
+        ((1, 500, 5), "records that the old range has expired are not joined"),
+        ((0, 500, 5), "records expire sooner"),
     ],
 )
 def test_changed_bounds_of_stream_join_are_accepted(
@@ -219,8 +223,8 @@ def test_changed_grace_of_join_as_of_is_accepted(
     app = begun(tmp_path, rated(1_000), RATES, HELD)
     lines = planned(app, rated(50), caplog)
     assert (
-        "join 'as-of' of group 'a': grace 1,000 ms before, now grace 50 ms: records wait so long "
-        "from now on"
+        "join 'as-of' of group 'a': it had grace 1,000 ms, and now has grace 50 ms: this applies "
+        "to records that arrive after the upgrade"
     ) in lines
 
 
@@ -229,7 +233,9 @@ def test_added_stream_join_finds_partners_among_later_records(
 ) -> None:
     app = begun(tmp_path, pairs(0, 1, 0, joined=False))
     lines = planned(app, pairs(0, 1, 0), caplog)
-    assert "join 'pairs' of group 'a' is new: it finds partners among records from now on" in lines
+    assert (
+        "join 'pairs' of group 'a' is new: it joins only records that arrive after the upgrade"
+    ) in lines
     assert "store 'pairs': new: begin empty" in lines
 
 
@@ -240,8 +246,8 @@ def test_removed_join_is_reported_and_its_table_is_dropped_only_with_reset(
     with pytest.raises(CheckpointMismatchError, match="store 'users' is no longer"):
         app.upgrade(counting())
     lines = planned(app, counting(), caplog, reset={"users"})
-    assert "join 'named' of group 'a' is gone" in lines
-    assert "source topic 'users' of group 'a' is gone" in lines
+    assert "join 'named' of group 'a' is no longer in the topology" in lines
+    assert "source topic 'users' of group 'a' is no longer in the topology" in lines
 
 
 def waits(overlay: Any) -> None:
@@ -261,10 +267,10 @@ def test_upgrade_drops_waiting_records_of_join_only_with_reset(
     app = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waits)
     with pytest.raises(CheckpointMismatchError, match="drain it first") as caught:
         app.upgrade(topology(kv()))
-    assert "6 records wait in it" in caught.value.message
+    assert "it holds 6 records for later batches" in caught.value.message
     assert "App.run(until='end', close_windows=True)" in caught.value.message
     lines = planned(app, topology(kv()), caplog, reset={"held"})
-    assert "store 'held': removed (6 records wait in it): drop" in lines
+    assert "store 'held': removed (it holds 6 records for later batches): drop" in lines
 
 
 def test_upgrade_removes_empty_queue_of_join_without_reset(
@@ -272,7 +278,7 @@ def test_upgrade_removes_empty_queue_of_join_without_reset(
 ) -> None:
     app = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waited)
     lines = planned(app, topology(kv()), caplog)
-    assert "store 'held': removed (0 records wait in it): drop" in lines
+    assert "store 'held': removed (it holds 0 records for later batches): drop" in lines
 
 
 def test_recorded_shape_lists_joins_only_if_topology_has_joins() -> None:

@@ -160,7 +160,7 @@ def test_small_numbers_other_than_zero_are_computed_by_columns(
         (Binary("truediv", Part("i"), Part("b")), {"b": False}),
     ],
 )
-def test_values_whose_results_might_differ_from_python_raise_doubt(
+def test_values_whose_results_by_columns_might_differ_from_python_raise_doubt(
     tree: Tree, item: dict[str, Any]
 ) -> None:
     made = Item(

@@ -274,13 +274,13 @@ def test_recorded_function_keeps_constants_of_its_recording() -> None:
     assert [str(each.tree) for each in found] == ["(price * 1)", "(price * 2)"]
 
 
-def test_negation_of_a_comparison_is_logical_by_records() -> None:
+def test_recorded_negation_of_comparison_called_by_records_is_logical() -> None:
     found = recorded(lambda o: ~(o.price > 1))
     assert found(ORDER) is False
     assert found(Order("bob", 0.5, 1)) is True
 
 
-def test_function_by_records_creates_objects_and_tests_for_none() -> None:
+def test_recorded_function_called_by_records_creates_objects_and_tests_for_none() -> None:
     assert recorded(lambda o: Line(o.user, o.price))(ORDER) == Line("ann", 2.5)
     assert recorded(lambda o: is_null(o.user))(ORDER) is False
 

@@ -117,7 +117,7 @@ def test_windows_of_results_in_one_task_warn_unless_each_update_is_forwarded(
         ("same", True, once_per_batch(), False),
     ],
 )
-def test_final_results_of_several_partitions_warn_where_they_meet(
+def test_final_results_of_several_partitions_warn_at_the_node_that_combines_them(
     edge: str, emit: Any, *, changes_key: bool, shown: bool
 ) -> None:
     topology, found = chained(emit, edge=edge, changes_key=changes_key)
@@ -226,7 +226,9 @@ def test_suppressed_results_in_one_task_warn_as_delayed_results(until: Any) -> N
     assert suppressed(until, edge=True) == []
 
 
-def test_suppressed_final_results_of_several_partitions_warn_where_they_meet() -> None:
+def test_suppressed_final_results_of_several_partitions_warn_at_the_node_that_combines_them() -> (
+    None
+):
     found = suppressed(until_window_closes(MINUTE), edge=True, key=TEXT)
     assert [(each.above, each.same_task) for each in found] == [("final", False)]
     assert suppressed(until_time_limit(minutes(1)), edge=True, key=TEXT) == []

@@ -77,7 +77,9 @@ def warned(builder: Any) -> list[tuple[str, str, bool]]:
 
 
 @pytest.mark.parametrize("make", [left, outer])
-def test_join_with_unmatched_results_warns_of_delayed_results_in_its_task(make: Any) -> None:
+def test_join_that_forwards_unmatched_results_warns_of_delayed_results_in_its_task(
+    make: Any,
+) -> None:
     assert warned(joined(make, on_close())) == [("join", "count", True)]
     assert warned(joined(make, each_update())) == []
     assert warned(joined(make, on_close(), edge=True)) == []
@@ -141,7 +143,7 @@ def test_streams_put_an_edge_above_deduplicate_of_delayed_results() -> None:
 
 
 @pytest.mark.parametrize("how", ["left_join", "outer_join"])
-def test_delayed_results_of_streams_meet_their_partners_whatever_closes_the_windows(
+def test_delayed_results_of_streams_are_joined_with_their_partners_whatever_closes_the_windows(
     how: str,
 ) -> None:
     with TopologyTestDriver(joined_counts(how), partitions=1) as driver:

@@ -284,7 +284,7 @@ def test_table_with_a_ttl_runs_by_records() -> None:
     table = builder.aggregate_table("states", supplier, values, ttl=milliseconds(10))
     readers(builder, table, "changes", "auto")
     described = builder.build().describe()
-    assert "execution: records (node 'states' gets its changes or reads its store)" in described
+    assert "execution: records (node 'states' receives its changes or reads its store)" in described
 
 
 def test_table_that_is_looked_up_and_read_runs_by_records() -> None:

@@ -206,7 +206,7 @@ def test_table_and_its_join_run_by_records_if_other_nodes_read_the_table() -> No
     users = builder.add_table("users", USERS, store=STORE)
     builder.add_sink("out", to_stdout(), builder.join_table("join", clicks, users, left(pair)))
     builder.add_sink("table", to_stdout(), builder.to_stream("each", users))
-    why = "node 'each' gets its changes or reads its store"
+    why = "node 'each' receives its changes or reads its store"
     assert executions(builder.build()) == [
         f"execution: records ({why})",
         f"execution: records (its table 'users' runs by records: {why})",
@@ -226,7 +226,7 @@ def test_derived_table_runs_by_records_if_nodes_other_than_look_ups_read_it() ->
         return executions(builder.build())
 
     assert made("") == ["execution: columns"] * 3
-    assert any("'each' gets its changes or reads its store" in each for each in made("changes"))
+    assert any("'each' receives its changes or reads its store" in each for each in made("changes"))
     assert "execution: columns" not in made("changes")
     assert made("history") == ["execution: columns"] * 3
 

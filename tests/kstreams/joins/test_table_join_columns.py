@@ -226,7 +226,7 @@ def test_table_with_a_reader_by_records_makes_all_its_joins_run_by_records() -> 
     builder.add_sink("looked", Topic("looked", TEXT, TEXT), looked)
     found = executions(builder.build())
     assert all(found[name].startswith("records") for name in (*names, "j01", "j12", "look"))
-    assert found["j12"].endswith("'j12' gets its changes or reads its store)")
+    assert found["j12"].endswith("'j12' receives its changes or reads its store)")
 
 
 def test_table_join_runs_by_records_if_one_record_may_reach_both_tables() -> None:

@@ -159,7 +159,7 @@ def test_build_rejects_execution_by_columns_of_object_aggregation_that_emits_eac
     made: Any = reduce(max, store=store, emit=each_update(), execution="columns")
     builder = TopologyBuilder("t")
     builder.add_processor("states", made, builder.add_source("a", Topic("a", TEXT, PAIR)))
-    with pytest.raises(TopologyError, match="has no column form there"):
+    with pytest.raises(TopologyError, match="has no column form for such windows"):
         builder.build()
 
 

@@ -148,12 +148,12 @@ def test_branch_and_following_nodes_run_by_columns(below: str, joined: bool) -> 
     assert lines.count("execution: columns") == len(processors)
 
 
-def test_branches_that_are_merged_keep_columns_away_from_the_join() -> None:
+def test_join_of_merged_branches_runs_by_records() -> None:
     described = topology(list(TESTS), None, below="topics", joined=True, met=True).describe()
     assert "its records reach node 'all' below it on several paths" in described
 
 
-def test_branches_that_share_a_store_keep_columns_away_from_the_join() -> None:
+def test_join_of_branches_that_share_a_store_runs_by_records() -> None:
     described = topology(["small"], "rest", below="stores", joined=True).describe()
     assert "nodes 's0' and 's1' below it use one store" in described
 

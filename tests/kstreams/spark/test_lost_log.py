@@ -100,9 +100,9 @@ def last_commits_gone(older: Older) -> None:
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        (log_gone, "batch 4 was committed, and its commit is missing"),
+        (log_gone, "the commit of batch 4 is missing, although the batch was committed"),
         (last_commit_gone, "batch 5 is recorded as completed"),
-        (last_commits_gone, "batch 4 was committed, and its commit is missing"),
+        (last_commits_gone, "the commit of batch 4 is missing, although the batch was committed"),
     ],
     ids=lambda given: getattr(given, "__name__", ""),
 )

@@ -161,7 +161,7 @@ def test_shipped_and_left_out_files_are_logged(
     assert goes == "package user_package goes to executors: 2 files, 0.0 kB"
     assert stays == (
         "left out: user_package/.env (hidden), "
-        "user_package/key.pem (keys or passwords, by its name)"
+        "user_package/key.pem (keys or passwords, according to its name)"
     )
 
 

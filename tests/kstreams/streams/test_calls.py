@@ -27,7 +27,7 @@ def call(name: str, *arguments: Any, **options: Any) -> str:
 
 
 @pytest.mark.parametrize("name", ["stream", "table", "versioned_table", "global_table"])
-def test_name_in_place_of_a_topic_is_error_with_the_definition(name: str) -> None:
+def test_topic_name_passed_to_stream_is_error_that_shows_topic_definition(name: str) -> None:
     options = {"history": days(1)} if name == "versioned_table" else {}
     text = call(name, "orders", **options)
     assert text.startswith(f"{name}('orders') at test_calls.py:")
@@ -37,7 +37,7 @@ def test_name_in_place_of_a_topic_is_error_with_the_definition(name: str) -> Non
     assert "expected " in call(name, None, **options)
 
 
-def test_name_in_place_of_a_topic_is_error_of_to() -> None:
+def test_topic_name_passed_to_method_to_is_error_that_shows_topic_definition() -> None:
     texts: Any = Streams("to").stream(TEXTS)
     text = refused(lambda: texts.to("out"))
     assert text.startswith("to('out') at test_calls.py:")
@@ -93,7 +93,7 @@ def steps() -> dict[str, tuple[int, Callable[[Any], object]]]:
 
 
 @pytest.mark.parametrize("name", [*steps()])
-def test_function_with_other_parameters_is_error_of_the_call(name: str) -> None:
+def test_function_with_wrong_number_of_parameters_is_error_at_the_call(name: str) -> None:
     count, step = steps()[name]
     method = name.rpartition(".")[2].replace("remove", "reduce")
     wrong: Any = (lambda a, b: None) if count == 1 else (lambda a: None)
@@ -147,7 +147,7 @@ def test_error_of_two_unknown_types_names_both_functions() -> None:
     assert "or pass key=... and value=... there." in text
 
 
-def test_field_of_an_untyped_value_is_lost_by_the_step_that_made_the_value() -> None:
+def test_field_of_untyped_value_is_reported_at_the_step_that_made_the_value() -> None:
     orders = Streams("field").stream(ORDERS)
     changed = orders.map_values(lambda order: Order(order.item, "", 1)); here = line()  # fmt: skip  # noqa: E702
     text = refused(changed.group_by(lambda key, order: (order.customer, key)).count)
@@ -163,7 +163,7 @@ def test_serde_given_to_the_joiner_gives_later_lambdas_their_type() -> None:
     assert [spec.key for spec in streams.build().stores if spec.name.endswith("count")] == [TEXT]
 
 
-def test_join_by_of_a_stream_with_a_table_is_error_with_the_right_call() -> None:
+def test_join_by_of_stream_with_table_is_error_that_shows_the_correct_call() -> None:
     streams = Streams("sides")
     texts: Any = streams.stream(TEXTS)
     names: Any = streams.table(NAMES)
@@ -173,7 +173,7 @@ def test_join_by_of_a_stream_with_a_table_is_error_with_the_right_call() -> None
     assert "Hint: select_key(...).join(table, joiner) joins a table by another key." in text
 
 
-def test_other_right_sides_are_errors_with_the_right_call() -> None:
+def test_unsupported_right_side_of_join_is_error_that_shows_the_correct_call() -> None:
     async def ask(questions: Iterable[str]) -> dict[str, int]:
         return dict.fromkeys(questions, 1)
 
@@ -205,7 +205,7 @@ def test_other_right_sides_are_errors_with_the_right_call() -> None:
         assert expected in refused(make)
 
 
-def test_emit_of_an_aggregation_is_error_with_its_place() -> None:
+def test_emit_argument_of_aggregation_is_error_that_names_where_to_pass_it() -> None:
     grouped: Any = Streams("emit").stream(NUMBERS).group_by_key()
     start: Any = grouped.cogroup(lambda old, record: (old or 0) + record.value, state=INT64)
     made = {
@@ -230,7 +230,7 @@ class Spans(Processor[str, str, Windowed[str], str]):
         raise NotImplementedError
 
 
-def test_missing_serde_of_windowed_keys_is_error_with_its_definition() -> None:
+def test_missing_serde_of_windowed_keys_is_error_that_shows_its_definition() -> None:
     spans = Streams("spans").stream(TEXTS).process(Spans)
     text = refused(spans.group_by_key().count)
     assert "Streams(serdes=[...]) has no serde of Windowed[str]: process(Spans) at" in text

@@ -173,7 +173,7 @@ def test_joins_tables_and_processors_have_names_of_both_sides() -> None:
     ]
 
 
-def test_named_and_store_replace_names_by_meaning() -> None:
+def test_named_method_and_store_argument_replace_derived_names() -> None:
     streams = Streams("shop")
     orders = streams.stream(ORDERS)
     orders.group_by(customer_of).count()

@@ -175,7 +175,7 @@ def test_edge_of_values_and_keys_that_may_be_none_passes_nulls() -> None:
     assert (edge.nulls, edge.null_keys) == ("pass", "pass")
 
 
-def test_automatic_edge_beside_explicit_one_is_error_of_equal_names() -> None:
+def test_automatic_edge_with_the_name_of_an_explicit_edge_is_error() -> None:
     streams = Streams("twice")
     keyed = streams.stream(ORDERS).select_key(customer_of)
     keyed.repartition(partitions=3).filter(is_dear_customer).group_by_key().count(store="dear")

@@ -222,7 +222,7 @@ def same(order: Order) -> Order:
     return order
 
 
-def test_serde_of_topic_is_that_of_its_class_elsewhere() -> None:
+def test_serde_of_topic_is_used_for_its_class_in_later_steps() -> None:
     assert value_serde(same) == ORDER
 
 

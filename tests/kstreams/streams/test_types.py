@@ -121,7 +121,7 @@ def test_topic_of_another_type_is_error_of_to_with_both_types_and_function(
         (lambda order: order.unknown, TEXT),
     ],
 )
-def test_topic_accepts_its_type_subclasses_numbers_and_unknown_types(
+def test_topic_accepts_its_type_and_subclasses_compatible_numbers_and_unknown_types(
     function: Callable[[Order], Any], value: Serde[Any]
 ) -> None:
     streams = Streams("types")
@@ -152,7 +152,7 @@ def test_types_are_known_after_steps_that_keep_values() -> None:
         )
 
 
-def test_type_of_sources_aggregations_and_joins_is_compared() -> None:
+def test_types_of_sources_aggregations_and_joins_are_checked_against_topics() -> None:
     streams = Streams("sources")
     orders = streams.stream(ORDERS)
     rows = streams.table(Topic("rows", key=BYTES, value=TEXT))
@@ -181,7 +181,7 @@ def test_key_of_another_type_is_error_of_to() -> None:
     assert "Hint: convert the keys, by select_key(...)" in text
 
 
-def test_chosen_topics_and_loops_are_compared() -> None:
+def test_value_type_is_checked_against_chosen_topics_and_loops() -> None:
     streams = Streams("targets")
     prices: Any = streams.stream(ORDERS).map_values(price_of)
     choice: Any = topic_by(lambda _: "out", key=BYTES, value=TEXT)
@@ -190,7 +190,7 @@ def test_chosen_topics_and_loops_are_compared() -> None:
     assert "but the values of loop 'again' are of type str" in refused(lambda: prices.to(loop))
 
 
-def test_classes_and_guards_replace_the_type() -> None:
+def test_only_by_type_and_narrow_replace_the_value_type() -> None:
     def is_order(event: Order | Refund) -> TypeIs[Order]:
         return isinstance(event, Order)
 

@@ -27,7 +27,7 @@ RECORDS_ALONE = {
     "emission/at_once": "columns forward updates as one table, in `processor`",
     "emission/choice": "columns have a base for all emissions",
     "emission/emitter": "columns have a base for all emissions",
-    "emission/rate_limit": "at_most_every() looks at each record by itself",
+    "emission/rate_limit": "at_most_every() processes each record separately",
     "suppress": "it stands below an aggregation, where there are records",
 }
 COLUMNS_ALONE = {

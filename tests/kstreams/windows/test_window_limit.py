@@ -25,7 +25,7 @@ def test_build_rejects_windows_with_too_many_windows_per_record() -> None:
         topology_of(TOO_MANY, on_close(), count())
     (problem,) = caught.value.problems
     assert problem.startswith("node 'windows': by windows of 1 day, 0:00:00")
-    assert "aggregated in 864,000 windows, and 5,000 is the most" in problem
+    assert "aggregated in 864,000 windows; the maximum is 5,000" in problem
     assert "HoppingWindows(..., max_windows=864_000)" in problem
 
 
@@ -42,7 +42,7 @@ def test_window_limit_can_be_raised_and_lowered() -> None:
     raised = HoppingWindows(hours(2), seconds(1), max_windows=7_200)
     assert raised == HoppingWindows(hours(2), seconds(1))
     topology_of(raised, on_close(), count())
-    with pytest.raises(TopologyError, match="in 60 windows, and 59 is the most"):
+    with pytest.raises(TopologyError, match="in 60 windows; the maximum is 59"):
         topology_of(HoppingWindows(hours(1), minutes(1), max_windows=59), on_close(), count())
     with pytest.raises(ValueError, match="max_windows is 0"):
         HoppingWindows(hours(1), minutes(1), max_windows=0)

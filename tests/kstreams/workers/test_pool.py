@@ -49,7 +49,7 @@ def test_settings_of_a_stage_are_sent_once_to_each_worker(make: Any) -> None:
         assert running.end() == []
 
 
-def test_worker_without_tasks_in_batch_of_one_stage_gets_no_order(make: Any) -> None:
+def test_worker_without_tasks_in_batch_of_one_stage_gets_no_message(make: Any) -> None:
     fakes = make(2)
     first, second = fakes.connect(0), fakes.connect(1)
     assert (first.number(), second.number()) == (0, 1)
@@ -124,7 +124,7 @@ def test_worker_process_that_connects_again_gets_its_earlier_number(make: Any) -
     assert fakes.connect(1, "a process").number() == 0
 
 
-def test_pool_makes_a_worker_above_its_size_leave(make: Any) -> None:
+def test_pool_sends_leave_to_worker_above_its_size(make: Any) -> None:
     fakes = make(1)
     fakes.connect(0).number()
     assert fakes.connect(0, "more").order() == Leave()

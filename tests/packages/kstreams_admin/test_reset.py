@@ -87,8 +87,8 @@ def test_reset_reports_files_that_cannot_be_read_again(
     home: CheckpointHome, caplog: pytest.LogCaptureFixture
 ) -> None:
     warning = (
-        "What source 'lines' has read does not come again: files {} when they are committed. "
-        "The app begins behind them."
+        "Source 'lines' does not read its committed records again: files {} when they are "
+        "committed. The next run starts after these records."
     )
     read_files(home, "leave")
     assert survey("app", checkpoint=home.named).not_again == ()

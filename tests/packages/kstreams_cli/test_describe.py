@@ -60,7 +60,7 @@ def test_describe_packages_lists_files_for_the_executors(tmp_path: Path) -> None
         "  describeshop/__init__.py  1.5 KB\n"
         "  left out: describeshop/.env  hidden\n"
         "  left out: describeshop/.git/  hidden\n"
-        "  left out: describeshop/server.pem  keys or passwords, by its name\n"
+        "  left out: describeshop/server.pem  keys or passwords, according to its name\n"
     )
     asked = say("describe", "words", "--packages", "--package", "describeshop:*.pem")
     assert "  describeshop/server.pem  1.5 KB\n" in asked

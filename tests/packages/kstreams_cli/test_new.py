@@ -138,7 +138,7 @@ def test_accepted_name_is_one_folder_and_an_identifier(name: str) -> None:
 def test_command_shows_error_and_hint_of_an_invalid_name() -> None:
     result = kstreams("new", "Shop")
     assert result.exit_code == 1
-    assert "InvalidNameError: 'Shop' is no name of a project" in result.stderr
+    assert "InvalidNameError: 'Shop' is not a valid project name" in result.stderr
     assert "Hint: lowercase letters" in result.stderr
 
 

@@ -45,7 +45,7 @@ def test_rescale_divides_state_and_app_continues(tmp_path: Path) -> None:
     assert sorted(app.results().elements()) == sorted(expected)
 
 
-def test_dry_run_shows_rows_and_changes_nothing(tmp_path: Path) -> None:
+def test_rescale_dry_run_shows_rows_and_changes_nothing(tmp_path: Path) -> None:
     grown(tmp_path)
     before = sorted((p, p.stat().st_mtime_ns) for p in (tmp_path / "app").rglob("*"))
     code, output = command(tmp_path, "counting", "--dry-run", "--json")
@@ -76,20 +76,20 @@ def test_rescale_of_running_app_fails(tmp_path: Path) -> None:
     assert (code, "AppLockedError" in output) == (1, True)
 
 
-def test_unexpected_partition_count_fails(tmp_path: Path) -> None:
+def test_rescale_with_unexpected_partition_count_fails(tmp_path: Path) -> None:
     grown(tmp_path)
     code, output = command(tmp_path, "counting", "--partitions", "4")
     assert (code, "expected 4 partitions, but group 'events' has 5" in output) == (1, True)
 
 
-def test_changed_topology_fails(tmp_path: Path) -> None:
+def test_rescale_with_changed_topology_fails(tmp_path: Path) -> None:
     grown(tmp_path)
     code, output = command(tmp_path, "keeping")
     assert (code, "is not the one that app 'app' ran last" in output) == (1, True)
 
 
 @pytest.mark.parametrize("named", [False, True], ids=["not named", "named"])
-def test_custom_processor_needs_its_stores_named(tmp_path: Path, named: bool) -> None:
+def test_rescale_requires_names_of_stores_of_custom_processors(tmp_path: Path, named: bool) -> None:
     app = RescaledApp(tmp_path, keeping(), 2)
     app.run(FIRST)
     app.grow(3)
@@ -99,7 +99,7 @@ def test_custom_processor_needs_its_stores_named(tmp_path: Path, named: bool) ->
     assert ("nothing was changed" in output) is not named
 
 
-def test_unread_records_need_the_option(tmp_path: Path) -> None:
+def test_rescale_with_unread_records_requires_the_option(tmp_path: Path) -> None:
     app = grown(tmp_path)
     app.write(FIRST)
     code, output = command(tmp_path, "counting")

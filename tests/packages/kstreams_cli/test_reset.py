@@ -55,7 +55,10 @@ def test_reset_names_sources_whose_input_cannot_be_read_again(given: str) -> Non
     read_files(home_of(".kstreams/app"), "delete")
     options = ("--yes",) if given == "--yes" else ()
     said = " ".join(kstreams("reset", "app", *options, given=given).stderr.split())
-    assert said.count("What source 'lines' has read does not come again: files are deleted") == 1
+    assert (
+        said.count("Source 'lines' does not read its committed records again: files are deleted")
+        == 1
+    )
     assert "'kept'" not in said
 
 

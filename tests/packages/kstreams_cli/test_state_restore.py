@@ -30,7 +30,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Logging:
     return made
 
 
-def test_restore_asks_and_shows_progress(app: Logging) -> None:
+def test_restore_asks_for_confirmation_and_shows_progress(app: Logging) -> None:
     refused = kstreams(*COMMAND, given="n\n")
     assert refused.exit_code == 1
     assert "Store s of app will be cleared and rebuilt from topic s-log in topics" in refused.stderr

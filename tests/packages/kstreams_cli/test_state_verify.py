@@ -137,7 +137,7 @@ def a_delta_left_out(written: Written) -> None:
         (a_plan_cut, "plan 2: plan"),
         (another_plan, "plan 3: the commit of its batch has another plan"),
         (another_version_id, "it ends at version"),
-        (a_delta_left_out, "there is nothing between version"),
+        (a_delta_left_out, "deltas are missing between version"),
     ],
     ids=lambda given: getattr(given, "__name__", ""),
 )

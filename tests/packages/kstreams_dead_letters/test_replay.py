@@ -82,13 +82,13 @@ def test_dead_letter_with_too_many_attempts_is_not_replayed(topics: Embedded) ->
 @pytest.mark.parametrize(
     ("headers", "reason"),
     [
-        ((), "no dead letter: it names no topic"),
+        ((), "the record is not a dead letter: its headers name no topic"),
         (headers_of("by-word"), "topic 'by-word' does not exist"),
         (headers_of("../x"), "topic '../x' does not exist"),
-        (headers_of(partition=9), "topic 'orders' has no such partition any more"),
+        (headers_of(partition=9), "topic 'orders' no longer has partition 9"),
         (
             headers_of(offset=5, left_out="value"),
-            "it was cut, and the whole record is gone",
+            "the dead letter is truncated, and the original record no longer exists",
         ),
     ],
     ids=["no letter", "edge", "hostile", "partition", "cut"],

@@ -68,7 +68,7 @@ def test_steps_show_the_file_and_line_of_their_nodes(tmp_path: Path) -> None:
     assert f"'defined_at': '{file}:14'" in str(explained.to_json())
 
 
-def test_commands_show_the_file_as_text(
+def test_trace_and_explain_output_escape_markup_in_file_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
@@ -116,7 +116,9 @@ def test_trace_shows_late_records(tmp_path: Path) -> None:
     assert found == [("count", "entered", "a", ""), ("count", "dropped", "a", "late")]
 
 
-def test_trace_of_an_unprocessed_or_forgotten_record_gives_the_reason(tmp_path: Path) -> None:
+def test_trace_of_an_unprocessed_or_no_longer_retained_record_gives_the_reason(
+    tmp_path: Path,
+) -> None:
     app = Explained(tmp_path, made.words())
     app.batch(lines("a"))
     partition, offset = place_of(app, b"a")

@@ -64,7 +64,8 @@ class EmbeddedIO(TopicIO):
         if segment is None:
             place = f"{each.topic_partition}/{each.segment}"
             raise StateCorruptError(
-                f"the plan of a batch names {shown_name(place)}, which is not a segment",
+                f"the stored plan of a batch names {shown_name(place)}, which is not the file "
+                f"name of a segment",
                 hint="restore the checkpoint from a copy.",
             )
         table = _log(self._connection).read(

@@ -161,18 +161,19 @@ def test_upgrade_rejects_unreadable_records_in_loop_unless_drained(
     count = len(harness.input)
 
     assert (
-        f"loop 'again' has {count} records under way, and is no longer in the topology "
-        "(run the topology of before to its end first"
+        f"loop 'again' has {count} unprocessed records, and is no longer in the topology "
+        "(first run the previous topology to its end"
     ) in refusal(harness, walking("other"))
-    assert f"loop 'again' has {count} records under way, for 2 tasks, now 3" in refusal(
-        harness, walking(), tasks=3
-    )
+    assert (
+        f"loop 'again' has {count} unprocessed records for 2 tasks, but the loop now has 3"
+    ) in refusal(harness, walking(), tasks=3)
     changed = walking()
     (loop,) = changed.groups[0].loops
     object.__setattr__(loop, "value", INT32)
-    assert f"{count} records under way: they are text and text by murmur2, now text and int32" in (
-        refusal(harness, changed)
-    )
+    assert (
+        f"{count} unprocessed records: they are encoded as text and text by murmur2, but the loop "
+        "now has text and int32"
+    ) in refusal(harness, changed)
 
     drain(harness)
     made = upgraded(harness, walking("other"))

@@ -334,9 +334,9 @@ def test_failing_migration_changes_nothing(
 def test_reset_and_migration_of_unknown_stores_are_rejected(tmp_path: Path) -> None:
     app = filled(tmp_path, kv())
     orders = {"t": Migration(kv("nowhere"))}
-    with pytest.raises(CheckpointMismatchError, match="which the checkpoint has not"):
+    with pytest.raises(CheckpointMismatchError, match="but the checkpoint has no store"):
         app.upgrade(topology(kv(), kv("t")), migrate=orders)
-    with pytest.raises(CheckpointMismatchError, match="reset names 'x', which is no store"):
+    with pytest.raises(CheckpointMismatchError, match="names 'x', but neither"):
         app.upgrade(topology(kv(), kv("t")), reset={"x"})
 
 

@@ -94,7 +94,7 @@ def test_problems_of_build_have_the_origins_of_their_nodes() -> None:
     with pytest.raises(TopologyError) as caught:
         builder.build()
     assert caught.value.problems == (
-        "node 'foreign': parent 'there' is another builder's ['foreign' at shop.py:4]",
+        "node 'foreign': parent 'there' belongs to another builder ['foreign' at shop.py:4]",
         "node 'foreign': unknown parent 'there' ['foreign' at shop.py:4]",
         "two nodes are named 'out', again at shop.py:5 ['out' at shop.py:5]",
     )

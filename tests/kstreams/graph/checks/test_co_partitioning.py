@@ -54,7 +54,7 @@ def of_other_windows_keys(b: Any) -> None:
 def problem_text(one: str, other: str, keys: str = "text and json[str]") -> str:
     return (
         f"records of '{one}' and '{other}' meet in store 'counts', but their keys are {keys}: "
-        "the bytes of equal keys differ, and so do their partitions; give both the same key "
+        "equal keys have different bytes, and so different partitions; give both the same key "
         "serde, or put builder.repartition(...) with the key serde of one below the other"
     )
 
@@ -149,7 +149,7 @@ def test_unequal_counts_error_names_smaller_topic_and_code_to_add() -> None:
     assert (
         "moved = builder.repartition('users-moved', read, key=topic.key, value=topic.value)" in text
     )
-    assert "Or create the topics with one partition count." in text
+    assert "Or create the topics with the same partition count." in text
 
 
 def test_unequal_counts_error_compares_partition_counts_if_topic_sizes_are_unknown() -> None:
@@ -159,7 +159,7 @@ def test_unequal_counts_error_compares_partition_counts_if_topic_sizes_are_unkno
 
 def test_unequal_repartition_error_suggests_leaving_out_partitions() -> None:
     text = hint(meeting(CLICKS, USERS, partitions=6), COUNTS_OF)
-    assert "Leave partitions=6 out of repartition 'moved': it gets the 4" in text
+    assert "Leave partitions=6 out of repartition 'moved': it then gets the 4" in text
     assert "smaller" not in text
 
 

@@ -67,14 +67,16 @@ def test_loop_that_is_not_closed_or_closed_twice_or_closed_without_parents_is_re
         "loop 'again' is not closed: pass the nodes that write to it with close_loop(again, ...)",
     )
     builder.close_loop(again)
-    assert "loop 'again' is closed with nothing: pass its parents" in problems(builder)
+    assert "loop 'again' is closed without nodes: pass the nodes that write to it" in problems(
+        builder
+    )
 
     builder, source, again = begun()
     node = builder.add_processor("pass", Pass, source, again)
     builder.close_loop(again, node)
     builder.close_loop(again, source)
     assert problems(builder) == (
-        "loop 'again' is closed twice: pass all its parents to one close_loop",
+        "loop 'again' is closed twice: pass all nodes that write to it to one close_loop(...)",
     )
 
 
@@ -90,7 +92,7 @@ def test_loop_with_invalid_arguments_is_rejected() -> None:
         builder.add_loop("never", key=TEXT, value=INT64, max_hops=0)
     other = TopologyBuilder("other").add_loop("far", key=TEXT, value=INT64)
     builder.close_loop(other, source)
-    assert "loop 'far' is another builder's" in problems(builder)
+    assert "loop 'far' belongs to another builder" in problems(builder)
 
 
 def test_types_of_records_in_loop_are_checked_by_its_serdes() -> None:

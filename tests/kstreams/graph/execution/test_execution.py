@@ -161,12 +161,12 @@ BY_ITSELF: dict[str, tuple[Callable[[Execution], Any], Any, str]] = {
     "other-keys-in-the-store": (
         lambda how: counted(key=TEXT, execution=how),
         Topic("clicks", json_serde(str), INT64),
-        "keys come as json[str], and are stored as text",
+        "keys have the serde json[str], but are stored with text",
     ),
     "at-most-every": (
         lambda how: counted(emit=at_most_every(minutes(1)), execution=how),
         CLICKS,
-        "at_most_every() looks at each record by itself",
+        "at_most_every() processes each record separately",
     ),
     "every-of-sessions": (
         lambda how: counted(SessionWindows(minutes(1)), emit=every(minutes(1)), execution=how),
@@ -279,7 +279,7 @@ SURROUNDINGS: list[tuple[Callable[[TopologyBuilder, Any], None], str]] = [
     (below_another, "it is below processor 'merged', rather than directly below a source"),
     (of_two_serdes, "its sources 'clicks' and 'views' have different serdes"),
     (of_a_source_that_skips, "'clicks' continues after failed records (on_error)"),
-    (with_a_shared_store, "node 'reader' uses its store too"),
+    (with_a_shared_store, "node 'reader' also uses its store"),
     (above_a_mixed_node, "node 'both' below it also gets records from other nodes"),
 ]
 

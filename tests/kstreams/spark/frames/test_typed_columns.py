@@ -66,9 +66,9 @@ def without(kind: pa.StructType, name: str) -> pa.DataType:
 
 
 MISFITS: list[tuple[pa.DataType, Serde[Any], str]] = [
-    (pa.int64(), INT32, "it is int64, and int32 is wanted"),
-    (pa.int32(), DOUBLE, "it is int32, and double is wanted"),
-    (pa.bool_(), TEXT, "it is bool, and string is wanted"),
+    (pa.int64(), INT32, "it is int64, expected int32"),
+    (pa.int32(), DOUBLE, "it is int32, expected double"),
+    (pa.bool_(), TEXT, "it is bool, expected string"),
     (pa.int32(), BYTES, "takes bytes alone"),
     (without(GIVEN, "note"), READINGS, "not 'place', 'celsius', 'note'"),
     (

@@ -145,7 +145,7 @@ def test_commit_of_older_format_copied_to_later_number_is_rejected(objects: Obje
     objects.put_if_absent(name_of(7), json.dumps(content).encode())
     assert CommitLog(objects, PREFIX).last() == replace(COMMIT, after=None, plan="")
     objects.put_if_absent(name_of(8), json.dumps(content).encode())
-    with pytest.raises(StateCorruptError, match="it is the commit of batch 7, copied here"):
+    with pytest.raises(StateCorruptError, match="it is the commit of batch 7, which was copied"):
         CommitLog(objects, PREFIX).last()
 
 

@@ -56,7 +56,8 @@ def test_truncation_of_sealed_document_is_detected() -> None:
 
 def test_sealed_document_copied_to_another_name_is_detected() -> None:
     with pytest.raises(
-        StateCorruptError, match=r"is that of document 'things/7\.json', copied here"
+        StateCorruptError,
+        match=r"is that of document 'things/7\.json', which was copied to this name",
     ):
         _read(seal(CONTENT, NAME).data, "things/8.json")
 

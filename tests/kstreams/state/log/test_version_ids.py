@@ -72,7 +72,7 @@ def test_delta_of_another_attempt_is_detected(app: Committing) -> None:
     links = links_of(app, pointer)
     own = pointer.deltas[-2]
     links[own] = replace(links[own], version_id="cd" * 32)
-    assert "does not follow what comes before it" in line_problem(pointer, links)
+    assert "does not continue the delta before it" in line_problem(pointer, links)
 
 
 def test_wrong_snapshot_is_detected(app: Committing) -> None:
@@ -81,7 +81,7 @@ def test_wrong_snapshot_is_detected(app: Committing) -> None:
     first = pointer.deltas[0]
     links[first] = replace(links[first], first=pointer.base + 1)
     forged = replace(pointer, base_version_id="cd" * 32)
-    assert "does not follow what comes before it" in line_problem(forged, links)
+    assert "does not continue the delta before it" in line_problem(forged, links)
 
 
 def test_version_id_fields_missing_in_earlier_format_are_not_checked(app: Committing) -> None:

@@ -93,7 +93,7 @@ def test_small_state_is_restored_from_the_log_by_another_process(worker: Worker)
     other.open.close()
 
 
-def test_small_state_is_written_to_a_database_without_room(worker: Worker) -> None:
+def test_small_state_is_written_to_a_database_if_memory_has_no_room(worker: Worker) -> None:
     worker.open = OpenVersions(
         clock=FakeClock(), most_bytes=_RESIDENT_BYTES, resident_bytes=_RESIDENT_BYTES
     )
@@ -135,7 +135,7 @@ def test_snapshot_of_small_state_leaves_it_in_memory(worker: Worker) -> None:
     other.open.close()
 
 
-def test_idle_small_state_makes_room(worker: Worker) -> None:
+def test_idle_small_state_is_removed_from_memory_for_newer_state(worker: Worker) -> None:
     worker.open = OpenVersions(
         clock=FakeClock(), most_bytes=_RESIDENT_BYTES, resident_bytes=_RESIDENT_BYTES
     )
@@ -147,7 +147,7 @@ def test_idle_small_state_makes_room(worker: Worker) -> None:
     assert [home.name for home in worker.open._kept] == ["1"]
 
 
-def test_overwritten_keys_count_once(worker: Worker) -> None:
+def test_overwritten_keys_count_once_towards_memory_limit(worker: Worker) -> None:
     pointer = Pointer.empty()
     for number in range(200):
         pointer = worker.commit(pointer, 10, b"%03d" % number)
