@@ -36,7 +36,7 @@ class TreeFunction(RowsFunction, Generic[R]):
         original: The user's function itself, for its annotations; None in a worker.
     """
 
-    function: Callable[..., R] = field(repr=False)
+    function: Callable[..., R] = field(repr=False, compare=False)
     tree: Tree
     original: Callable[..., R] | None = field(default=None, repr=False, compare=False)
 
