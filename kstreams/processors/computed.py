@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from kstreams.columns.row_failure import RowFailure
 from kstreams.expressions.computation import Computation
 from kstreams.expressions.function import TreeFunction
-from kstreams.expressions.rows import RowSerde
 from kstreams.processors.column_form import Reason
 from kstreams.processors.columns import ColumnSource, RecordColumns
 from kstreams.processors.context import BatchContext
@@ -58,8 +57,6 @@ def _made(
     found = function.records_computation(source.key, source.value)
     if isinstance(found, str):
         return found
-    if make is _Rekey and isinstance(found.serde, RowSerde):
-        return "its keys are objects"
     return make(found, source)
 
 

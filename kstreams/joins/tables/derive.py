@@ -48,6 +48,8 @@ class Derive:
             return DerivedChanges(self.function)
         if not store.kind.has_table_columns:
             return f"a {store.kind.name} store cannot be read by columns"
+        if not store.key.ordered.hashes_by_bytes:
+            return f"keys of {store.key.name} do not differ as their bytes do"
         return StoredDerivation(self.function, store)
 
     @property
