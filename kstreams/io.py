@@ -7,7 +7,7 @@
 - `Framing`, `HeaderFrames`: how a topic stores the frames of keys and values, such as schema ids.
 - `Partitioner`: chooses the partition of a key. `Murmur2Partitioner`, the default, is Kafka's,
   `Fnv1aPartitioner` that of goka and Sarama; `partition_by` creates a partitioner from a function,
-  which may use the hashes `murmur2` and `fnv1a`.
+  which may use the hashes `murmur2` and `fnv1a`, and `partition_by_part` one of a part of the key.
 
 `Embedded` and `Kafka` have a `TopicAdmin`, a `TopicReader` and a `TopicWriter`, which work on raw
 records. An app runs on these two kinds of connection only, because planning, reading in workers and
@@ -44,6 +44,7 @@ from kstreams.embedded.writer import Batching
 from kstreams.emitter import Emitter
 from kstreams.fnv1a import Fnv1aPartitioner, fnv1a
 from kstreams.framing import Framing, HeaderFrames
+from kstreams.key_part import partition_by_part
 from kstreams.lazy import lazy_names
 from kstreams.partitioner import (
     FunctionPartitioner,
@@ -94,5 +95,6 @@ __all__ = (
     "fnv1a",
     "murmur2",
     "partition_by",
+    "partition_by_part",
     "topic_by",
 )

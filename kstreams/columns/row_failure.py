@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import length_hint
 from typing import Any
 
-__all__ = ("RowFailure", "called", "combined", "folded")
+__all__ = ("RowFailure", "RowsFunction", "called", "combined", "folded")
 
 _OF_MANY: tuple[Callable[..., Any], ...] = (max, min)
 """Builtins that compare the same pairs in the same order if they get all rows in one call."""
@@ -27,12 +28,29 @@ class RowFailure(Exception):
         self.reason = reason
 
 
+class RowsFunction(ABC):
+    """Base class of functions that can compute their results for many rows at once."""
+
+    @abstractmethod
+    def rows(self, *columns: Sequence[Any]) -> list[Any]:
+        """Return the result for each row, equal to that of a call.
+
+        Args:
+            columns: The arguments.
+
+        Raises:
+            RowFailure: The function raised at a row.
+        """
+
+
 def called(function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
-    """Return the results of a function for each row.
+    """Return the results of a function for each row; a `RowsFunction` computes them at once.
 
     Raises:
         RowFailure: The function raised at a row.
     """
+    if isinstance(function, RowsFunction):
+        return function.rows(*columns)
     rows = iter(columns[0])
     try:
         if len(columns) == 1:

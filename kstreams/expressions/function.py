@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from typing_extensions import override
+
 from kstreams._types import K, V
+from kstreams.columns.row_failure import RowsFunction, called
 from kstreams.expressions.by_record import by_key_and_value, by_record
 from kstreams.expressions.computation import Computation, field_identity
+from kstreams.expressions.evaluate import Doubt
 from kstreams.expressions.kinds import Arguments, Fields, Untyped, fields_of, kind_of
+from kstreams.expressions.of_objects import of_objects
 from kstreams.expressions.tree import Argument, Made, Part, Tree, Unary, Whole, nodes
 from kstreams.serde.base import Serde
 
@@ -22,7 +27,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class TreeFunction(ABC, Generic[R]):
+class TreeFunction(RowsFunction, Generic[R]):
     """Base class of the results of `columns`.
 
     Attributes:
@@ -31,7 +36,7 @@ class TreeFunction(ABC, Generic[R]):
         original: The user's function itself, for its annotations; None in a worker.
     """
 
-    function: Callable[..., R] = field(repr=False)
+    function: Callable[..., R] = field(repr=False, compare=False)
     tree: Tree
     original: Callable[..., R] | None = field(default=None, repr=False, compare=False)
 
@@ -47,6 +52,11 @@ class TreeFunction(ABC, Generic[R]):
 
     @property
     @abstractmethod
+    def _names(self) -> tuple[Argument, ...]:
+        """The names of the arguments."""
+
+    @property
+    @abstractmethod
     def _by_record(self) -> Callable[..., R]:
         """The function of a record that evaluates the tree."""
 
@@ -58,6 +68,13 @@ class TreeFunction(ABC, Generic[R]):
             keys: The serde of the keys.
             values: The serde of the values.
         """
+
+    @override
+    def rows(self, *columns: Sequence[Any]) -> list[Any]:
+        try:
+            return of_objects(self.tree, dict(zip(self._names, columns, strict=True)))
+        except Doubt:
+            return called(self.call, *columns)
 
     def made_type(self, keys: Serde[Any] | None, values: Serde[Any] | None) -> object:
         """Return the type of the results if operations create them; None if it is not known.
@@ -117,6 +134,10 @@ class ColumnFunction(TreeFunction[R], Generic[V, R]):
         return self.computation(values)
 
     @property
+    def _names(self) -> tuple[Argument, ...]:
+        return ("value",)
+
+    @property
     def _by_record(self) -> Callable[..., R]:
         return by_record(self.tree)
 
@@ -131,6 +152,10 @@ class KeyedColumnFunction(TreeFunction[R], Generic[K, V, R]):
     def records_computation(self, keys: Serde[Any], values: Serde[Any]) -> Computation | str:
         """Return the computation for columns of records, or why there is none."""
         return self._computation({"key": fields_of(keys), "value": fields_of(values)})
+
+    @property
+    def _names(self) -> tuple[Argument, ...]:
+        return "key", "value"
 
     @property
     def _by_record(self) -> Callable[..., R]:

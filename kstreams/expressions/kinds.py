@@ -41,12 +41,12 @@ class Fields:
     """The types of an argument.
 
     Attributes:
-        serde: The serde of the argument, for texts.
+        name: The name of the argument's serde, for texts.
         whole: The type of an argument that is a number, bool or text; None for objects.
         parts: The types of the fields of objects.
     """
 
-    serde: Serde[Any]
+    name: str
     whole: FieldType | None
     parts: Mapping[str, FieldType]
 
@@ -58,7 +58,7 @@ Arguments = Mapping[Argument, Fields]
 def fields_of(serde: Serde[Any]) -> Fields:
     """Return the types of a serde's objects."""
     whole = _WHOLE.get(serde)
-    return Fields(serde, whole, {} if whole is not None else serde.field_types)
+    return Fields(serde.name, whole, {} if whole is not None else serde.field_types)
 
 
 def kind_of(tree: Tree, arguments: Arguments) -> FieldType | None:
@@ -84,14 +84,14 @@ def part_kind(tree: Tree, arguments: Arguments) -> FieldType:
         case Whole(of=argument):
             fields = arguments[argument]
             if fields.whole is None:
-                raise Untyped(f"{argument}s of {fields.serde.name} are not numbers, bools or text")
+                raise Untyped(f"{argument}s of {fields.name} are not numbers, bools or text")
             return fields.whole
         case Part(name=name, of=argument):
             fields = arguments[argument]
             kind = fields.parts.get(name)
             if kind is None:
                 raise Untyped(
-                    f"the type of field {name!r} of {fields.serde.name} is not known to be int, "
+                    f"the type of field {name!r} of {fields.name} is not known to be int, "
                     "float, bool or str"
                 )
             return kind

@@ -14,7 +14,25 @@ from kstreams.serde.base import FieldType, Serde
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
 
-__all__ = ("RowSerde", "RowType", "without_objects")
+__all__ = ("RowSerde", "RowType", "objects_with", "without_objects")
+
+
+def objects_with(cls: type, fields: Mapping[str, list[Any]], count: int) -> list[Any]:
+    """Return objects of a class that a function of `columns` creates.
+
+    Args:
+        cls: The class; its constructor takes the fields by name.
+        fields: The values of each field, by name.
+        count: The number of objects.
+    """
+    rows = zip(*fields.values(), strict=True)
+    slots = any("__slots__" in vars(each) for each in cls.__mro__[:-1])
+    if slots or not hasattr(cls, "__dataclass_fields__"):
+        return [cls(**dict(zip(fields, row, strict=True))) for row in rows]
+    made: list[Any] = list(map(object.__new__, repeat(cls, count)))
+    for each, row in zip(made, rows, strict=True):
+        each.__dict__.update(zip(fields, row, strict=True))  # as the generated __init__ does
+    return made
 
 
 class RowType(ObjectType):
@@ -31,15 +49,9 @@ class RowType(ObjectType):
 
     @override
     def objects(self, storage: pa.StructArray) -> list[Any]:
-        cls, names = self.cls, [field.name for field in self.storage_type]
-        rows = zip(*map(objects_of, storage.flatten()), strict=True)
-        slots = any("__slots__" in vars(each) for each in cls.__mro__[:-1])
-        if slots or not hasattr(cls, "__dataclass_fields__"):
-            return [cls(**dict(zip(names, row, strict=True))) for row in rows]
-        made: list[Any] = list(map(object.__new__, repeat(cls, len(storage))))
-        for each, row in zip(made, rows, strict=True):
-            each.__dict__.update(zip(names, row, strict=True))  # as the generated __init__ does
-        return made
+        names = [field.name for field in self.storage_type]
+        columns = map(objects_of, storage.flatten())
+        return objects_with(self.cls, dict(zip(names, columns, strict=True)), len(storage))
 
     def __eq__(self, other: object) -> bool:
         """Compare the class and the fields."""

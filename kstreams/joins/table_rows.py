@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from typing_extensions import override
+
+from kstreams.columns.row_failure import RowFailure, RowsFunction, called
 from kstreams.joins.change import Change
 from kstreams.joins.joiner import Joiner
 from kstreams.serde.base import Serde
@@ -29,8 +32,6 @@ RowOf = Callable[[Any], "Row | None"]
 """Takes a key; returns the row's value and time (ms since the epoch), or None for no row."""
 RowsOf = Callable[[Sequence[Any]], "list[Row | None]"]
 """Takes many keys; returns their rows in the order of the keys, with one read of each store."""
-RowMaker = Callable[[Any, "Row | None"], "Row | None"]
-"""Takes a key and its row in another table; returns the derived row, or None."""
 
 
 class StoreContext(Protocol):
@@ -89,6 +90,48 @@ class StoredRows:
 
 
 @dataclass(frozen=True)
+class RowMaker(RowsFunction):
+    """Derives rows from rows of another table by functions of key and value; None for no row.
+
+    Attributes:
+        functions: The functions, each for the results of the previous one.
+    """
+
+    functions: tuple[Callable[[Any, Any], Any], ...]
+
+    def __call__(self, key: object, row: Row | None) -> Row | None:
+        """Derive a row from a row of the other table; None for no row."""
+        if row is None:
+            return None
+        value, time = row
+        for function in self.functions:
+            value = function(key, value)
+            if value is None:
+                return None
+        return value, time
+
+    @override
+    def rows(self, *columns: Sequence[Any]) -> list[Any]:
+        keys, found = columns
+        try:
+            for function in self.functions:
+                found = _derived(function, keys, found)
+        except RowFailure:  # a later function may raise at a previous row
+            return called(self.__call__, *columns)
+        return list(found)
+
+
+def _derived(
+    function: Callable[[Any, Any], Any], keys: Sequence[Any], rows: Sequence[Row | None]
+) -> list[Row | None]:
+    given = [(key, row) for key, row in zip(keys, rows, strict=True) if row is not None]
+    made = iter(called(function, [key for key, _ in given], [row[0] for _, row in given]))
+    return [
+        None if row is None or (value := next(made)) is None else (value, row[1]) for row in rows
+    ]
+
+
+@dataclass(frozen=True)
 class DerivedRows:
     """Rows derived from another table by a function of key and value; None for no row."""
 
@@ -107,18 +150,20 @@ class DerivedRows:
 
     def open(self, context: StoreContext) -> RowOf:
         """Return a function that reads a row of the other table and derives a row from it."""
-        row_of, derived = self.table.open(context), self.derived
-        return lambda key: derived(key, row_of(key))
+        row_of, make = self.table.open(context), RowMaker((self.function,))
+        return lambda key: make(key, row_of(key))
 
     def open_many(self, context: StoreContext) -> RowsOf:
         """Return a function that reads many rows of the other table and derives a row from each."""
-        rows_of, derived = self.table.open_many(context), self.derived
-        return lambda keys: list(map(derived, keys, rows_of(keys)))
+        rows_of, make = self.table.open_many(context), RowMaker((self.function,))
 
-    def derived(self, key: object, row: Row | None) -> Row | None:
-        """Derive a row from a row of the other table; None for no row."""
-        value = None if row is None else self.function(key, row[0])
-        return None if row is None or value is None else (value, row[1])
+        def read(keys: Sequence[Any]) -> list[Row | None]:
+            try:
+                return make.rows(keys, rows_of(keys))
+            except RowFailure as failure:
+                raise failure.reason from None
+
+        return read
 
 
 @dataclass(frozen=True)
@@ -170,8 +215,7 @@ def derivation(rows: TableRows) -> tuple[StoredRows, RowMaker | None] | None:
     if found is None or not isinstance(rows, DerivedRows):
         return None
     stored, before = found
-    own = rows.derived
-    return stored, own if before is None else lambda key, row: own(key, before(key, row))
+    return stored, RowMaker((*(before.functions if before else ()), rows.function))
 
 
 _Keep = Callable[[Any, "Change[Any]", int], "Change[Any]"]

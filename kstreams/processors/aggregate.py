@@ -76,6 +76,7 @@ class AggregateSupplier(OneStoreSupplier, Generic[K, V_contra, A_co]):
             value=source.value,
             stored=self.store.key,
             objects=not each,
+            object_keys=True,
         )
         if isinstance(form, str):
             return form

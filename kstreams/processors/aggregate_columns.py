@@ -78,7 +78,9 @@ class AggregateColumns(ColumnProcessor):
         """
         whole = pa.concat_tables([pa.table(part) for part in parts]).combine_chunks()
         if len(parts) > 1:
-            found = whole.column("key").combine_chunks().dictionary_encode()
+            keys = whole.column("key").combine_chunks()
+            is_encoded = isinstance(keys.type, pa.BaseExtensionType)
+            found = (keys.storage if is_encoded else keys).dictionary_encode()
             last = np.zeros(len(found.dictionary), np.int64)
             np.maximum.at(last, found.indices.to_numpy(), np.arange(whole.num_rows))
             whole = whole.take(pa.array(last))

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Generic
 
 from kstreams._types import K, V
-from kstreams.processors.branch_columns import BranchColumns, ForwardColumns
+from kstreams.expressions.computation import Computation
+from kstreams.expressions.function import TreeFunction
+from kstreams.processors.branch_columns import (
+    BranchColumns,
+    Branches,
+    ComputedBranch,
+    ForwardColumns,
+    ForwardRecords,
+    T,
+)
 from kstreams.processors.closure import ClosureProcessor, HandsOn
-from kstreams.processors.column_form import Input, Need, NodeForm
-from kstreams.processors.columns import ColumnProcessor
+from kstreams.processors.column_form import Input, Need, NodeForm, Reason
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, RecordColumns
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.entered import entered
 from kstreams.processors.processor import FixedKeyProcessor
@@ -45,7 +54,13 @@ class Through(Generic[K, V]):
     @property
     def column_form(self) -> NodeForm:
         """Return the column form, which forwards each table unchanged."""
-        return NodeForm((Need.COLUMNS,), lambda _: ForwardColumns(), follower=True)
+        return NodeForm(
+            (Need.COLUMNS,),
+            lambda _: ForwardColumns(),
+            follower=True,
+            over_records=ForwardRecords,
+            passes_all=True,
+        )
 
 
 class Branch(FixedKeyProcessor[K, V, V]):
@@ -93,10 +108,31 @@ class _Branching(Generic[K, V]):
 
     @property
     def column_form(self) -> NodeForm:
-        return NodeForm((Need.COLUMNS | Need.DECODED,), self._by_columns, follower=True)
+        any_tree = any(isinstance(test, TreeFunction) for _, test in self.branches)
+        return NodeForm(
+            (Need.COLUMNS | Need.DECODED,),
+            self._by_columns,
+            follower=True,
+            over_records=self._computed if any_tree else None,
+        )
 
     def _by_columns(self, rows: Input) -> ColumnProcessor:
-        children = tuple(f"{self.name}.{label}" for label, _ in self.branches)
-        tests = tuple(test for _, test in self.branches)
-        default = None if self.default is None else f"{self.name}.{self.default}"
-        return entered(BranchColumns(children, tests, default), rows)
+        return entered(BranchColumns(self._children(self.branches)), rows)
+
+    def _computed(self, source: ColumnSource) -> RecordColumns | Reason:
+        found: list[tuple[str, Computation]] = []
+        for label, test in self.branches:
+            if not isinstance(test, TreeFunction):
+                return f"the predicate of branch {label!r} is not a columns(...)"
+            computation = test.records_computation(source.key, source.value)
+            if isinstance(computation, Reason):
+                return computation
+            found.append((label, computation))
+        return ComputedBranch(self._children(found), source)
+
+    def _children(self, tests: Iterable[tuple[str, T]]) -> Branches[T]:
+        name, default = self.name, self.default
+        return Branches(
+            tuple((f"{name}.{label}", test) for label, test in tests),
+            None if default is None else f"{name}.{default}",
+        )

@@ -119,6 +119,7 @@ class NodeForm:
         over_records: Returns a processor that takes records with the given serdes as they come
             from a source, and forwards records alike, or the reason why there is none. The planner
             prefers it to `build`. None for most nodes.
+        passes_all: Whether the node forwards all rows unchanged, without a function of the user.
         looked_up: The form that replaces this form if children look up rows of the node's table,
             or if the table has no readers; None if this form also applies then.
     """
@@ -132,6 +133,7 @@ class NodeForm:
     may_stop: bool = False
     is_view: bool = False
     over_records: Callable[[ColumnSource], RecordColumns | Reason] | None = None
+    passes_all: bool = False
     looked_up: NodeForm | None = None
 
     @property

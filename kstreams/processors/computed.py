@@ -11,11 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.columns.row_failure import RowFailure
-from kstreams.columns.values import ValueColumn
 from kstreams.expressions.computation import Computation
 from kstreams.expressions.function import TreeFunction
-from kstreams.expressions.rows import RowSerde
-from kstreams.expressions.tree import Argument
 from kstreams.processors.column_form import Reason
 from kstreams.processors.columns import ColumnSource, RecordColumns
 from kstreams.processors.context import BatchContext
@@ -60,8 +57,6 @@ def _made(
     found = function.records_computation(source.key, source.value)
     if isinstance(found, str):
         return found
-    if make is _Rekey and isinstance(found.serde, RowSerde):
-        return "its keys are objects"
     return make(found, source)
 
 
@@ -99,32 +94,20 @@ class _Operator(RecordColumns):
 
     def process_batch(self, table: pa.Table) -> None:
         """Apply the operator to a table, and forward the resulting rows."""
-        columns = partial(self._column, table)
+        columns = partial(self._typed.argument, table)
         try:
             results = self._computation.results(columns, table.num_rows, self._held)
         except RowFailure as failure:
-            raise row_error(self._whole(table), failure.row, failure.reason) from failure.reason
+            raise row_error(
+                self._typed.table(table), failure.row, failure.reason
+            ) from failure.reason
         made = self._applied(table, results)
         if made.num_rows:
             self.context.forward(made)
 
-    def _column(self, table: pa.Table, argument: Argument) -> ValueColumn:
-        """Return the column of an argument of the function."""
-        if argument == "key":
-            return self._typed.key_column(table.column("key"))
-        return ValueColumn(table.column("value").combine_chunks(), self._source.value)
-
     @abstractmethod
     def _applied(self, table: pa.Table, results: pa.Array) -> pa.Table:
         """Return the rows to forward, given the result of the function for each row."""
-
-    def _whole(self, table: pa.Table) -> pa.Table:
-        """Return a table with typed keys and values."""
-        return replaced(
-            table,
-            key=self._typed.keys(table.column("key")),
-            value=self._typed.values(table.column("value")),
-        )
 
 
 class _Filter(_Operator):
@@ -136,7 +119,7 @@ class _Filter(_Operator):
         if results.type != pa.bool_() or results.null_count:
             results = pa.array([bool(each) for each in objects_of(results)], pa.bool_())
         kept = table.filter(results if self._keeps else pc.invert(results))
-        return self._whole(kept)
+        return self._typed.table(kept)
 
 
 class _MapValues(_Operator):

@@ -10,11 +10,12 @@ import pyarrow as pa
 from kstreams._types import Ints
 from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.columns.grouping import Grouped, grouped
-from kstreams.columns.keys import KeyCodes
+from kstreams.columns.keys import KeyCodes, has_key_codes
 from kstreams.columns.values import ValueColumn
 from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import naming
+from kstreams.serde.encoded_type import EncodedType
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
@@ -56,6 +57,7 @@ class KeyedStates:
         self.form = form
         self.source = source
         self._spec = store
+        self._kind = None if has_key_codes(source.key) else EncodedType(source.key)
 
     @property
     def reads_values(self) -> bool:
@@ -80,7 +82,7 @@ class KeyedStates:
         Raises:
             ProcessingError: A function of the aggregator raised.
         """
-        keys = KeyCodes(table.column("key").combine_chunks(), self.source.key)
+        keys = KeyCodes(table.column("key").combine_chunks(), self.source.key, self._kind)
         groups = grouped(np.zeros(len(keys.codes), np.int64), keys.codes, len(keys))
         values = ValueColumn(table.column("value").combine_chunks(), self.source.value)
         with naming(table, self.source.key):

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.columns.values import ValueColumn
+from kstreams.expressions.tree import Argument
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, RecordColumns
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import replaced
@@ -55,6 +56,17 @@ class TypedRecords:
     def values(self, column: pa.ChunkedArray) -> pa.Array:
         """Return the typed column of carried values."""
         return self._typed(self._value, column.combine_chunks())
+
+    def table(self, table: pa.Table) -> pa.Table:
+        """Return a table with typed keys and values."""
+        keys, values = self.keys(table.column("key")), self.values(table.column("value"))
+        return replaced(table, key=keys, value=values)
+
+    def argument(self, table: pa.Table, argument: Argument) -> ValueColumn:
+        """Return the column of an argument of a function of key and value."""
+        if argument == "key":
+            return self.key_column(table.column("key"))
+        return ValueColumn(table.column("value").combine_chunks(), self._value)
 
     def _typed(self, serde: Serde[Any], data: pa.Array) -> pa.Array:
         kind = self._types.get(serde)

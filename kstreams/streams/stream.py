@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from kstreams._types import K2, V2, K, V
 from kstreams.graph import nodes
 from kstreams.graph.nodes import Node
+from kstreams.key_part import edge_partitioner
 from kstreams.options import checks_options
 from kstreams.partitioner import Partitioner
 from kstreams.processors.filter import filter_
@@ -19,10 +20,11 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.stored_names import dashed, kebab
-from kstreams.streams.checks import check_no_name, check_written, checks_first
+from kstreams.streams.checks import check_function, check_no_name, check_written, checks_first
 from kstreams.streams.facts import Facts
 from kstreams.streams.plan import Plan
 from kstreams.streams.processor_steps import ProcessorSteps
+from kstreams.streams.serdes import needed
 from kstreams.topic import Topic, TopicChoice
 
 if TYPE_CHECKING:
@@ -70,7 +72,11 @@ class Stream(ProcessorSteps[K, V]):
         return self._rekeyed("group_by", made, key).group_by_key()
 
     def repartition(
-        self, *, partitions: int | None = None, partitioner: Partitioner | None = None
+        self,
+        *,
+        partitions: int | None = None,
+        partitioner: Partitioner | None = None,
+        partition_by: Callable[[K], object] | None = None,
     ) -> Stream[K, V]:
         """Repartition the stream by its keys at this step, once for all downstream steps.
 
@@ -79,11 +85,19 @@ class Stream(ProcessorSteps[K, V]):
         Args:
             partitions: The partition count; see `TopologyBuilder.repartition`.
             partitioner: Chooses the partition of a key; None for the default.
+            partition_by: Returns the part of the key that determines the partition; see
+                `TopologyBuilder.repartition`. Joins and aggregations downstream do not repartition
+                again; a stream that is joined with this one is repartitioned by the same part.
 
-        Source: `KStream#repartition`.
+        Source: `KStream#repartition`, KIP-759.
         """
-        call = self._call("repartition")
-        return self._edge(call, self._facts.key, partitioner, partitions, owner=call)
+        call = self._call("repartition", partition_by)
+        key = self._facts.key
+        if partition_by is not None:
+            check_function(partition_by, ("key",), call)
+            key = needed(key, "key", call)
+            partitioner = edge_partitioner(partitioner, partition_by, key, call)
+        return self._edge(call, key, partitioner, partitions, owner=call)
 
     @overload
     def to_table(

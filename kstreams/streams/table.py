@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kstreams._types import K2, V2, K, V
 from kstreams.graph import nodes
 from kstreams.graph.nodes import Node
-from kstreams.joins.joiner import VO, Joiner
+from kstreams.joins.tables.derivations import Kept, Mapped
 from kstreams.options import checks_options
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
 from kstreams.serde.base import Serde
@@ -34,11 +34,7 @@ __all__ = ("Table",)
 _ONCE = once_per_batch()
 _Emit = EachUpdate | OncePerBatch
 _Rows = StoreSpec[TimestampedStore[K, V]] | str | None
-_Inner = Callable[[V, V2], VO]
-_Left = Callable[[V, V2 | None], VO]
-_Outer = Callable[[V | None, V2 | None], VO]
 _Group = Callable[[K, V], K2 | None]
-_Joiner = Callable[[], Joiner[Any, Any, Any, Any]]
 
 
 class Table(TableJoins[K, V]):
@@ -72,15 +68,13 @@ class Table(TableJoins[K, V]):
         store: _Rows[K, V2] = None,
     ) -> Table[K, V2]:
         """Return a table of the results of a function; None deletes the row; `KTable#mapValues`."""
-        return self._derived("map-values", function, lambda _, row: function(row), value, store)
+        return self._derived("map-values", function, Mapped(function), value, store)
 
     def filter(
         self, predicate: Callable[[K, V], bool], *, store: _Rows[K, V] = None
     ) -> Table[K, V]:
         """Return a table of the rows for which a predicate is true; see `KTable#filter`."""
-        return self._derived(
-            "filter", predicate, lambda key, row: row if predicate(key, row) else None, None, store
-        )
+        return self._derived("filter", predicate, Kept(predicate), None, store)
 
     def derive(
         self,
@@ -157,7 +151,7 @@ class Table(TableJoins[K, V]):
         self,
         operation: str,
         shown: object,
-        function: Callable[[K, V], V2 | None],
+        function: Callable[[Any, Any], Any],
         value: Serde[V2] | None,
         store: StoreSpec[Any] | str | None,
     ) -> Table[K, V2]:

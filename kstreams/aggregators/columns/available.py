@@ -21,6 +21,7 @@ def form_or_reason(
     value: Serde[Any],
     stored: Serde[Any],
     objects: bool = False,
+    object_keys: bool = False,
 ) -> ColumnForm | str:
     """Return the column form of an aggregation, or the reason why there is none.
 
@@ -30,6 +31,7 @@ def form_or_reason(
         value: Serde of the incoming values.
         stored: Serde of the keys in the store.
         objects: Whether states may be objects instead of numbers.
+        object_keys: Whether keys may be objects, whose bytes must be written again to compare them.
     """
     form = column_form(aggregator, value)
     if form is None:
@@ -45,7 +47,7 @@ def form_or_reason(
         return f"states of {aggregator.state.name} vary in width"
     if key != stored:
         return f"keys have the serde {key.name}, but are stored with {stored.name}"
-    if not has_key_codes(key):
+    if not (object_keys or has_key_codes(key)):
         return f"keys of {key.name} cannot be compared as bytes"
     return form
 

@@ -26,6 +26,7 @@ from kstreams.graph.nodes import (
     StdoutSink,
 )
 from kstreams.graph.topology import Topology
+from kstreams.key_part import edge_partitioner
 from kstreams.log import Log
 from kstreams.names import MAX_NAME_BYTES, shown_name
 from kstreams.options import checks_options
@@ -171,6 +172,7 @@ class TopologyBuilder(
         null_keys: Literal["drop"] = ...,
         partitions: int | None = ...,
         partitioner: Partitioner | None = ...,
+        partition_by: Callable[[K], object] | None = ...,
     ) -> Node[K, V]: ...
     @overload
     def repartition(
@@ -183,6 +185,7 @@ class TopologyBuilder(
         null_keys: Literal["drop"] = ...,
         partitions: int | None = ...,
         partitioner: Partitioner | None = ...,
+        partition_by: Callable[[K], object] | None = ...,
     ) -> Node[K, V | None]: ...
     @overload
     def repartition(
@@ -195,6 +198,7 @@ class TopologyBuilder(
         null_keys: Literal["pass"],
         partitions: int | None = ...,
         partitioner: Partitioner | None = ...,
+        partition_by: Callable[[K], object] | None = ...,
     ) -> Node[K | None, V]: ...
     @overload
     def repartition(
@@ -207,6 +211,7 @@ class TopologyBuilder(
         null_keys: Literal["pass"],
         partitions: int | None = ...,
         partitioner: Partitioner | None = ...,
+        partition_by: Callable[[K], object] | None = ...,
     ) -> Node[K | None, V | None]: ...
     @checks_options
     def repartition(
@@ -219,6 +224,7 @@ class TopologyBuilder(
         null_keys: Nulls = "drop",
         partitions: int | None = None,
         partitioner: Partitioner | None = None,
+        partition_by: Callable[[Any], object] | None = None,
     ) -> Node[Any, Any]:
         """Move records to the tasks that own their keys, within one micro-batch.
 
@@ -238,20 +244,25 @@ class TopologyBuilder(
             partitions: The number of tasks of the downstream group; None: the partition count of
                 its source topics, or else the number of tasks of the upstream group.
             partitioner: Chooses the partition of a key; None for the default, as for a `Topic`.
+            partition_by: Returns the part of a key that determines its partition; see
+                `kstreams.io.partition_by_part`.
 
         Raises:
-            TopologyError: `partitions` is below 1, or above `MAX_PARTITIONS`.
+            TopologyError: `partitions` is below 1 or above `MAX_PARTITIONS`, or the edge has both
+                `partitioner` and `partition_by`.
 
-        Source: `KStream#repartition`; null keys as since KIP-962.
+        Source: `KStream#repartition`; null keys as since KIP-962, `partition_by` as KIP-759.
         """
         problem = None if partitions is None else count_problem(partitions)
         if problem:
             raise TopologyError(f"repartition {name!r}: {problem}")
-        rule = partitioner_for(partitioner, key, f"repartition {name!r}")
+        place, own = f"repartition {name!r}", plain_of(key)
+        chosen = edge_partitioner(partitioner, partition_by, own, place)
+        rule = partitioner_for(chosen, key, place)
         node = RepartitionNode(
             name,
             self._names(name, parents),
-            plain_of(key),
+            own,
             plain_of(value),
             partitions,
             rule,

@@ -142,17 +142,19 @@ class ExecutionPlanner:
             found = self._found(node, punctuated=True)
         if not isinstance(found, ColumnProcessor):
             return "columns (records if a node after it has a stream-time punctuator)"
-        return f"columns{self._calls(node, found)}"
+        return f"columns{self._objects(node, found)}"
 
-    def _calls(self, node: ProcessorNode, found: ColumnProcessor) -> str:
-        """Return a note for `describe()` if a `columns(...)` function is called for each record.
+    def _objects(self, node: ProcessorNode, found: ColumnProcessor) -> str:
+        """Return a note for `describe()` if a `columns(...)` function gets its fields of objects.
 
-        Empty if the node computes the function by columns.
+        Empty if the node reads the fields from the columns of records.
         """
         form = self._forms.get(node.name)
-        if form is None or form.over_records is None or isinstance(found, RecordColumns):
+        if form is None or form.over_records is None or form.passes_all:
             return ""
-        return f" (the function is called for each record: {self._records.processor(node, form)})"
+        if isinstance(found, RecordColumns):
+            return ""
+        return f" (its records are decoded to objects: {self._records.processor(node, form)})"
 
     def _requested_execution(self, node: ProcessorNode) -> Execution:
         """Return the requested execution of a node."""

@@ -178,5 +178,7 @@ class StoredChanges(ChangesProcessor):
         """
         keys, times = table.column("key").combine_chunks(), objects_of(table.column("timestamp"))
         olds, old_times = parted(put_rows(self._table, keys, values, times))
+        if OLD_TIME in table.column_names:  # of the rows of another table
+            table = table.drop_columns([OLD_TIME])
         table = table.append_column(OLD_TIME, pa.array(old_times, pa.int64()))
         self._forward(table, values, olds)

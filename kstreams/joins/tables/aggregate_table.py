@@ -64,7 +64,7 @@ class AggregateTable(OneStoreSupplier):
         )
 
     def _changes(self, rows: Input) -> ColumnProcessor | Reason:
-        form = self._form(rows.records)
+        form = self._form(rows.records, object_keys=True)
         if isinstance(form, Reason):
             return form
         return AggregateChanges(form, self.store, rows.records)
@@ -73,7 +73,7 @@ class AggregateTable(OneStoreSupplier):
         form = self._form(rows.records)
         return form if isinstance(form, Reason) else AggregateRows(form, self.store, rows.records)
 
-    def _form(self, source: ColumnSource) -> StampedForm | Reason:
+    def _form(self, source: ColumnSource, *, object_keys: bool = False) -> StampedForm | Reason:
         """Return the column form of the aggregator, or the reason why there is none."""
         form = form_or_reason(
             self.aggregator,
@@ -81,6 +81,7 @@ class AggregateTable(OneStoreSupplier):
             value=source.value,
             stored=self.store.key,
             objects=True,
+            object_keys=object_keys,
         )
         return form if isinstance(form, Reason) else StampedForm(form)
 

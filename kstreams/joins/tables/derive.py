@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.joins.change import Change
-from kstreams.joins.columns.derive import DerivedChanges
+from kstreams.joins.columns.derive import DerivedChanges, StoredDerivation
 from kstreams.joins.table_rows import keeping
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.column_form import Input, Need, NodeForm, Reason
@@ -39,11 +39,18 @@ class Derive:
 
         Without a store, lookups compute the node's rows from its parent table.
         """
-        need = Need.COLUMNS
-        return NodeForm((need,), self._by_columns, follower=True, is_view=self.store is None)
+        is_view = self.store is None
+        return NodeForm((Need.COLUMNS,), self._by_columns, follower=is_view, is_view=is_view)
 
     def _by_columns(self, rows: Input) -> ColumnProcessor | Reason:
-        return "it has a store" if self.store is not None else DerivedChanges(self.function)
+        store = self.store
+        if store is None:
+            return DerivedChanges(self.function)
+        if not store.kind.has_table_columns:
+            return f"a {store.kind.name} store cannot be read by columns"
+        if not store.key.ordered.hashes_by_bytes:
+            return f"keys of {store.key.name} do not differ as their bytes do"
+        return StoredDerivation(self.function, store)
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

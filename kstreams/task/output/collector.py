@@ -24,6 +24,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.carried import stays_bytes
 from kstreams.serde.encoded_type import encoded_by
 from kstreams.serde.framed import frame_of
+from kstreams.serde.object_columns import refers_to_objects
 from kstreams.serde.objects import objects_of
 from kstreams.task.output.sink_checks import Outlet
 from kstreams.task.output.spill import OutputRows
@@ -155,7 +156,11 @@ class Collector:
         A topic gets objects encoded again, as by records: its bytes do not depend on the execution.
         """
         known = None if self._outlet is not None else encoded_by(serde, column)
-        return serde.from_arrow(without_objects(serde, column)) if known is None else known
+        if known is not None:
+            return known
+        if refers_to_objects(column.type):  # also of types that the serde's own columns have
+            return serde.serialize_many(objects_of(column))
+        return serde.from_arrow(without_objects(serde, column))
 
     def _check_rows(self, rows: pa.Table) -> None:
         """Raise the error of the first key or value that its serde cannot serialize, if any."""

@@ -196,7 +196,7 @@ def test_pipelines_of_computed_functions_give_same_bytes_by_columns_and_by_recor
 def test_all_nodes_of_pipelines_run_by_columns_without_calls(name: str, form: str) -> None:
     text = pipeline(name, form)[0].describe()
     assert "execution: records" not in text
-    assert "called for each record" not in text
+    assert "decoded to objects" not in text
 
 
 @pytest.mark.parametrize("name", ["sum", "lines", "avro-lines", "windows"])

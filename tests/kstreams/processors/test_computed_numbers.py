@@ -142,4 +142,4 @@ def test_all_nodes_of_a_chain_of_numbers_or_text_run_by_columns(kind: str) -> No
     key = "value" if kind != "double" else "above"
     text = chain((kind, "above", key, "value", False, False)).describe()
     assert text.count("execution: columns") == 4, text
-    assert "called for each record" not in text
+    assert "decoded to objects" not in text

@@ -171,7 +171,7 @@ def test_steps_with_computed_functions_run_by_columns_without_calls(name: str) -
     text = topology_of(name)[0].describe()
     assert "execution: columns" in text
     assert "execution: records" not in text
-    assert "called for each record" not in text
+    assert "decoded to objects" not in text
 
 
 @pytest.mark.parametrize("name", sorted(set(CHAINS) - {"null-texts"}))  # its topic encodes objects

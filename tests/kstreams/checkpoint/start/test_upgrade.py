@@ -27,6 +27,7 @@ from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.durations import minutes
 from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
 from kstreams.ids import TaskId, TopicPartition, text_keys
+from kstreams.key_part import partition_by_part as by_part
 from kstreams.state.backend.memory import Memory, MemoryStore
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay
@@ -185,9 +186,14 @@ def test_upgrade_with_added_query_keeps_existing_query(tmp_path: Path) -> None:
             2,
             "keys were routed by murmur2 of text, now by murmur2 of double",
         ),
+        (
+            topology(kv(), topics=[Topic("a", TEXT, INT64, partitioner=by_part(len, key=TEXT))]),
+            2,
+            "keys were routed by murmur2 of text, now by part-len of text",
+        ),
         (topology(timestamped_store("s", key=TEXT, value=INT64)), 2, "kind was key-value"),
     ],
-    ids=["serde", "renamed", "removed", "partitions", "routing", "kind"],
+    ids=["serde", "renamed", "removed", "partitions", "routing", "part", "kind"],
 )
 def test_change_that_would_empty_or_misread_store_is_rejected(
     tmp_path: Path, new: Topology, tasks: int, expected_text: str

@@ -152,14 +152,14 @@ def test_operator_whose_child_has_another_parent_runs_by_records() -> None:
     assert found["dear"] == "records (node 'both' below it also gets records from other nodes)"
 
 
-def test_operator_below_a_lambda_calls_its_function_and_describe_has_the_reason() -> None:
+def test_operator_below_a_lambda_reads_objects_and_describe_has_the_reason() -> None:
     builder, node = started(Topic("numbers", TEXT, INT64))
     node = builder.add_processor("more", map_values(NEXT), node)
     node = builder.add_processor("some", filter_(ABOVE_ONE), node)
     builder.add_sink("out", Topic("more", TEXT, INT64), node)
     assert executions(builder) == {
         "more": "columns",
-        "some": "columns (the function is called for each record: it is below processor 'more', "
+        "some": "columns (its records are decoded to objects: it is below processor 'more', "
         "rather than directly below a source)",
     }
 

@@ -33,7 +33,7 @@ from kstreams.aggregators import (
 from kstreams.durations import minutes
 from kstreams.emit import at_most_every, each_update, every, on_close, once_per_batch
 from kstreams.errors import TopologyError
-from kstreams.operators import aggregate
+from kstreams.operators import aggregate, peek
 from kstreams.processors import PunctuationType, TaskId
 from kstreams.processors.columns import Execution
 from kstreams.serde.text import TextSerde
@@ -243,8 +243,8 @@ def test_execution_of_node_without_column_form_is_none() -> None:
 
 
 def below_another(builder: TopologyBuilder, supplier: Any) -> None:
-    clicks = builder.merge("merged", builder.add_source("clicks", CLICKS))
-    builder.add_processor("counted", supplier, clicks)
+    seen = builder.add_processor("seen", peek(print), builder.add_source("clicks", CLICKS))
+    builder.add_processor("counted", supplier, seen)
 
 
 def of_two_serdes(builder: TopologyBuilder, supplier: Any) -> None:
@@ -276,7 +276,7 @@ def above_a_mixed_node(builder: TopologyBuilder, supplier: Any) -> None:
 
 
 SURROUNDINGS: list[tuple[Callable[[TopologyBuilder, Any], None], str]] = [
-    (below_another, "it is below processor 'merged', rather than directly below a source"),
+    (below_another, "it is below processor 'seen', rather than directly below a source"),
     (of_two_serdes, "its sources 'clicks' and 'views' have different serdes"),
     (of_a_source_that_skips, "'clicks' continues after failed records (on_error)"),
     (with_a_shared_store, "node 'reader' also uses its store"),
