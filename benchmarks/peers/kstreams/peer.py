@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Literal
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
 from benchmarks.suite.workload import Execution, Workload
@@ -54,6 +55,10 @@ class KStreams:
         where += "" if self.stage == "workers" else f", {self.stage}"
         once = "" if self.delivery == "at-least-once" else f", {self.delivery}"
         return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB{where}{once}"
+
+    @property
+    def durability(self) -> Durability:
+        return Durability(self.delivery, "each batch", "RocksDB, checkpoint on disk")
 
     def refusal(self, workload: Workload) -> str | None:
         if workload.topology is None:
