@@ -78,6 +78,7 @@ _ORDER = (
     "bytewax",
     "faust",
     "flink",
+    "flink_java",
     "limit",
 )
 """Folders of peers in the order of the tables."""

@@ -7,26 +7,26 @@ form of W4 with one open session for each key follows "Processor API" there.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from benchmarks.suite.durability import Durability
-from benchmarks.suite.environment import step
-from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
+from benchmarks.suite.java_program import JavaProgram, sources_in
+from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.workload import Workload
-from devtools.servers.ivy import Artifact, resolve
-from kstreams import KStreamsError
-from kstreams.spark.startup.java import java_home
+from devtools.servers.ivy import Artifact
 
 __all__ = ("PEERS",)
 
 VERSION = "4.4.0"
-_NAMES = ("Bench", "Joins", "Nudge", "Sessions")
-_SOURCES = tuple(Path(__file__).with_name(f"{name}.java") for name in _NAMES)
+_PROGRAM = JavaProgram(
+    name=f"kafka-streams-{VERSION}",
+    main="Bench",
+    sources=sources_in(Path(__file__).parent),
+    artifacts=(Artifact("org.apache.kafka", "kafka-streams", VERSION),),
+)
 _WORKLOADS = ("W1", "W1R", "W1RR", "W2", "W3", "W4", "W5", "W6", "W6o", "W7", "Q3", "Q8", "Q20")
 _THREADS = os.cpu_count() or 1
 
@@ -83,25 +83,9 @@ class KafkaStreams:
         return "not written for Kafka Streams"
 
     def install(self, cache: Path) -> None:
-        if shutil.which("javac") is None:
-            raise Unavailable("there is no javac")
-        classes = _classes(cache)
-        if classes.is_dir():
-            return
-        try:
-            jars = _jars(cache)
-        except KStreamsError as exc:
-            raise Unavailable(str(exc)) from exc
-        made = classes.with_suffix(".new")
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        step(["javac", "-nowarn", "-cp", jars, "-d", str(made), *map(str, _SOURCES)], made)
-        made.rename(classes)
+        _PROGRAM.install(cache)
 
     def command(self, job: Job, cache: Path) -> Command:
-        java = str(java_home() / "bin" / "java")
-        path = f"{_classes(cache)}:{_jars(cache)}"
-        quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
         variables = {
             "BENCH_CACHE": self.cache,
             "BENCH_FETCHES": self.fetches,
@@ -110,22 +94,7 @@ class KafkaStreams:
             "BENCH_STORE": self.store,
             "BENCH_THREADS": str(_THREADS),
         }
-        return Command((java, "-Xmx1g", quiet, "-cp", path, "Bench"), variables)
-
-
-def _jars(cache: Path) -> str:
-    artifacts = (
-        Artifact("org.apache.kafka", "kafka-streams", VERSION),
-        Artifact("org.slf4j", "slf4j-simple", "1.7.36"),
-    )
-    into = cache / "jars" / f"kafka-streams-{VERSION}"
-    return ":".join(str(jar) for jar in resolve(artifacts, into, transitive=True))
-
-
-def _classes(cache: Path) -> Path:
-    text = b"".join(source.read_bytes() for source in _SOURCES)
-    digest = hashlib.sha256(text).hexdigest()[:12]
-    return cache / "peers" / f"kafka-streams-{VERSION}-{digest}"
+        return Command(_PROGRAM.command(cache), variables)
 
 
 _LARGE = str(256 << 20)
