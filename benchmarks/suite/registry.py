@@ -79,6 +79,8 @@ _ORDER = (
     "faust",
     "flink",
     "flink_java",
+    "jet",
+    "pathway",
     "limit",
 )
 """Folders of peers in the order of the tables."""
