@@ -15,8 +15,8 @@ from kstreams.spark.startup.java import java_home
 
 __all__ = ("PEERS",)
 
-VERSION = "2.0.1"
-CONNECTOR = "4.0.1-2.0"
+VERSION = "2.2.1"
+CONNECTOR = "5.0.0-2.2"
 _MAIN = Path(__file__).with_name("main.py")
 _DURABILITY = Durability("at-least-once", "1 s", "heap, checkpoints on disk")
 
