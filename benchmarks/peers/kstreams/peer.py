@@ -65,8 +65,8 @@ class KStreams:
             return "the workload has no topology"
         if self.execution == "records" and not workload.by_record:
             return "the default execution of this topology is by records"
-        if self.delivery == "exactly-once" and workload.name != "W1":
-            return "only W1 compares exactly-once delivery"
+        if self.delivery == "exactly-once" and workload.name not in ("W1", "W2"):
+            return "only W1 and W2 compare exactly-once delivery"
         if self.name not in _DEFAULT and workload.name not in _REPARTITIONED:
             return "only W1, W1R and W1RR compare executors"
         return None
