@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shlex
 import signal
@@ -68,6 +69,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--keys", type=_count, action="append", help="number of keys of the clicks; repeatable"
     )
+    run.add_argument(
+        "--skew",
+        type=_exponent,
+        action="append",
+        metavar="E",
+        help="skew of the clicks' keys, a Zipf exponent; 0: uniform; default: 1.3; repeatable",
+    )
     run.add_argument("--rounds", type=_count, help="rounds per run; default: 3, with --quick 1")
     run.add_argument(
         "--minutes",
@@ -113,12 +121,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def _plan(options: argparse.Namespace) -> Plan:
     if options.goals:
-        if options.keys:
-            raise ValueError("--goals says on how many keys: leave --keys out")
+        if options.keys or options.skew:
+            raise ValueError("--goals says on which keys: leave --keys and --skew out")
         return goal_plan(options.workload or (), options.peer or ())
     names: list[str] = options.workload or [each.name for each in all_workloads()]
     found = [workload_by(name) for name in names]
     workloads = [each.of_keys(keys) for each in found for keys in options.keys or ()] or found
+    workloads = [
+        each.of_skew(skew) for each in workloads for skew in options.skew or ()
+    ] or workloads
     peers = [peer_by(name) for name in options.peer] if options.peer else all_peers()
     return Plan(
         pairs=[(workload, peer) for workload in workloads for peer in peers],
@@ -207,6 +218,13 @@ def _count(text: str) -> int:
     if number < 1:
         raise ValueError(text)
     return number
+
+
+def _exponent(text: str) -> float:
+    exponent = float(text)
+    if not 0 <= exponent < math.inf:
+        raise ValueError(text)
+    return exponent
 
 
 def _cache() -> Path:

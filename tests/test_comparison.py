@@ -10,34 +10,37 @@ _PAGE = " ".join((_ROOT / "docs" / "comparison.md").read_text().split())
 _RESULTS = (_ROOT / "benchmarks" / "RESULTS.md").read_text()
 
 
-def rows(workload: str = "") -> list[list[str]]:
-    """Return the cells of the rows of a workload, or of all workloads."""
+def rows(workload: str = "") -> list[dict[str, str]]:
+    """Return the rows of a workload, or of all workloads: cells by the head of their column."""
     text = re.split(r"(?m)^## ", _RESULTS.split("\n## Peers")[0])
     parts = [part for part in text[1:] if part.startswith(workload)]
-    found = re.findall(r"^\| ([a-z].*) \|$", "\n".join(parts), re.MULTILINE)
-    return [[cell.strip() for cell in row.split(" | ")] for row in found if row[:4] != "peer"]
+    lines = re.findall(r"^\| ([a-z].*) \|$", "\n".join(parts), re.MULTILINE)
+    heads, *found = [[cell.strip() for cell in line.split(" | ")] for line in lines]
+    return [dict(zip(heads, row, strict=True)) for row in found if row != heads]
 
 
 def test_lags_on_comparison_page_equal_saved_results() -> None:
-    (lag,) = [row[-1] for row in rows("W1:") if row[0] == "kstreams"]
+    (lag,) = [row["lag p50 / p99 ms"] for row in rows("W1:") if row["peer"] == "kstreams"]
     half, most = lag.split(" / ")
 
     assert f"within {half} ms, and 99 % within {most} ms" in _PAGE
 
 
 def test_ratios_on_comparison_page_equal_saved_results() -> None:
-    (running,) = [row[3] for row in rows("W2:") if row[0] == "kafka-streams"]
-    flink = [float(row[3]) for row in rows() if row[0] == "flink-sql"]
+    (running,) = [row["of the first"] for row in rows("W2:") if row["peer"] == "kafka-streams"]
+    flink = [float(row["of the first"]) for row in rows() if row["peer"] == "flink-sql"]
 
     assert f"reached {float(running):.0%}".replace("%", " %") in _PAGE
     assert f"between {min(flink) * 100:.0f} % and {max(flink) * 100:.0f} %" in _PAGE
 
 
 def test_times_to_first_result_on_comparison_page_equal_saved_results() -> None:
-    named = {row[0] for row in rows() if row[0].startswith("kafka")}
+    named = {row["peer"] for row in rows() if row["peer"].startswith("kafka")}
     compared = [row for each in ("W1:", "W2:", "W3:", "W4:") for row in rows(each)]
-    uncached = [row[5] for row in compared if row[0] == "kafka-streams-uncached"]
-    ours = [row[5] for row in compared if row[0] == "kstreams"]
+    uncached = [
+        row["first result s"] for row in compared if row["peer"] == "kafka-streams-uncached"
+    ]
+    ours = [row["first result s"] for row in compared if row["peer"] == "kstreams"]
 
     assert named == {"kafka-streams", "kafka-streams-uncached"}
     sentence = f"after {min(uncached)} to {max(uncached)} seconds instead of {min(ours)}"

@@ -16,7 +16,7 @@ __all__ = ("GOALS", "goal_plan")
 _MINUTES = 60.0
 _WARM = 2_300_000
 _BIDS = 3_000_000
-_QUERIES = ("Q1", "Q2", "Q5", "Q7", "Q11", "Q12")
+_QUERIES = ("Q2", "Q5", "Q7", "Q11", "Q12")
 
 GOALS: Mapping[str, Mapping[str, int]] = {
     "W1": {
@@ -24,6 +24,9 @@ GOALS: Mapping[str, Mapping[str, int]] = {
         "kstreams-record": _WARM,
         "kafka-streams": _WARM,
         "kafka-streams-uncached": _WARM,
+        "flink-java-combining": 5_000_000,
+        "pathway-2-persistent": _WARM,
+        "limit": 5_000_000,
     },
     "W2": {
         "kstreams": 5_000_000,
@@ -31,19 +34,26 @@ GOALS: Mapping[str, Mapping[str, int]] = {
         "kafka-streams": 5_000_000,
         "kafka-streams-uncached": _WARM,
         "goka": _WARM,
+        "flink-java-combining": 5_000_000,
+        "pathway-2-persistent": _WARM,
+        "limit": 5_000_000,
     },
     "W3": {
         "kstreams": _WARM,
         "kafka-streams": _WARM,
         "kafka-streams-uncached": 1_200_000,
         "flink-sql": 1_200_000,
+        "flink-java-combining": 1_200_000,
     },
     "W4": {
         "kstreams": _WARM,
         "kafka-streams": 200_000,
         "kafka-streams-uncached": 300_000,
         "flink-sql": 1_200_000,
+        "kafka-streams-processor": 1_200_000,
+        "flink-java": 1_200_000,
     },
+    "Q1": {"kstreams": _BIDS, "flink-sql": _BIDS, "limit": _BIDS},
     **{query: {"kstreams": _BIDS, "flink-sql": _BIDS} for query in _QUERIES},
 }
 """The number of records of the first dataset in a run, by workload and peer."""

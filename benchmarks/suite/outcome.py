@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.machine import machine
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.figures import Figures
 from benchmarks.suite.figures_file import write_figures
 from benchmarks.suite.plan import Plan
@@ -73,6 +74,7 @@ class Outcome:
         settings: The settings of the run.
         workloads: Titles of workloads by name, in order.
         peers: Titles of peers by name, in order.
+        durability: Guarantees, commits and state by peer; empty in files of earlier versions.
         notes: Further remarks for the reader: skipped rounds, peers that are not installed.
     """
 
@@ -82,6 +84,7 @@ class Outcome:
     peers: dict[str, str]
     cells: list[Cell] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    durability: dict[str, Durability] = field(default_factory=dict)
 
     def cell(self, workload: str, peer: str) -> Cell:
         """Return the cell of a workload and peer; adds a new cell if there is none."""
@@ -111,6 +114,7 @@ class Outcome:
             },
             workloads={workload.label: workload.title for workload in plan.workloads},
             peers={peer.name: peer.title for peer in plan.peers},
+            durability={peer.name: peer.durability for peer in plan.peers},
         )
 
     def save(self, path: Path) -> None:
@@ -127,7 +131,8 @@ class Outcome:
         try:
             found: Mapping[str, Any] = json.loads(path.read_text())
             cells = [_cell(each) for each in found["cells"]]
-            return Outcome(**{**found, "cells": cells})
+            kept = {name: Durability(**each) for name, each in found.get("durability", {}).items()}
+            return Outcome(**{**found, "cells": cells, "durability": kept})
         except (OSError, KeyError, TypeError, json.JSONDecodeError) as exc:
             raise ValueError(f"{path} has no figures of this suite: {exc}") from exc
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.workload import Workload
 
 __all__ = ("Command", "Format", "Job", "Peer", "Timestamps", "Unavailable")
@@ -104,6 +105,7 @@ class Peer(Protocol):
         emits_updates: Whether it emits results while their window is open, so that there is a lag
             to measure.
         most_records: The maximum number of records in a run, for slow peers.
+        durability: Its delivery guarantee, commits and state.
     """
 
     @property
@@ -120,6 +122,8 @@ class Peer(Protocol):
     def emits_updates(self) -> bool: ...
     @property
     def most_records(self) -> int | None: ...
+    @property
+    def durability(self) -> Durability: ...
 
     def refusal(self, workload: Workload) -> str | None:
         """Return the reason why the peer does not support a workload; None if it does."""

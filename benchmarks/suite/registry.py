@@ -78,6 +78,10 @@ _ORDER = (
     "bytewax",
     "faust",
     "flink",
+    "flink_java",
+    "jet",
+    "pathway",
+    "limit",
 )
 """Folders of peers in the order of the tables."""
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.figures import ENOUGH_RECORDS, ENOUGH_S
 from benchmarks.suite.lag import RATE
 from benchmarks.suite.outcome import Cell, Outcome, Spread, rounds_of
 
 __all__ = ("markdown",)
 
+_LIMIT = "limit"
+"""The peer whose rate is the limit on this machine."""
+_WORDS = ("peer", "delivery", "commit", "state")
 _HEADS = (
     "peer",
     "records/s",
     "least to most",
     "of the first",
+    "of the limit",
+    "delivery",
+    "commit",
+    "state",
     "records",
     "first result s",
     "memory MB",
@@ -47,6 +55,7 @@ def _lines(outcome: Outcome, plots: str | None) -> Iterator[str]:
         f"{asked.get('started', '')}. Rates are {rounds_of(outcome)}, with peers "
         "rotated; every result was read back and checked before its time was accepted. Records/s "
         "from the end of the warm-up, a tenth of the records, to the last durable result. "
+        f"`{_LIMIT}` is a C program without state, where a workload has one. "
         f"Memory: peak PSS of all processes. Lag at {RATE:,} records/s. `benchmarks/README.md` "
         "describes the workloads and the method."
     )
@@ -60,23 +69,31 @@ def _lines(outcome: Outcome, plots: str | None) -> Iterator[str]:
         if cells:
             drawn = plots is not None and any(cell.rounds for cell in cells)
             picture = f"![{workload}]({plots}/{workload.lower()}.png)" if drawn else ""
-            yield from _table(workload, title, cells, picture)
+            yield from _table(workload, title, cells, picture, outcome.durability)
     yield "## Peers"
     yield ""
     for name, title in outcome.peers.items():
         yield f"- `{name}`: {title}"
 
 
-def _table(workload: str, title: str, cells: list[Cell], picture: str) -> Iterator[str]:
+def _table(
+    workload: str,
+    title: str,
+    cells: list[Cell],
+    picture: str,
+    durability: Mapping[str, Durability],
+) -> Iterator[str]:
     yield f"## {workload}: {title}"
     yield ""
     if picture:
         yield from (picture, "")
     yield _row(_HEADS)
-    yield _row(["---", *["---:"] * (len(_HEADS) - 1)])
+    yield _row("---" if head in _WORDS else "---:" for head in _HEADS)
     base = next((found for cell in cells if (found := cell.of("rate"))), None)
+    limit = next((cell for cell in cells if cell.peer == _LIMIT and not _too_short(cell)), None)
+    most = limit.of("rate") if limit else None
     for cell in cells:
-        yield _row(_columns(cell, base))
+        yield _row(_columns(cell, base, most, durability.get(cell.peer)))
     yield ""
     yield from _reasons((cell.peer, cell.reason) for cell in cells)
     yield from _reasons((cell.peer, _too_short(cell)) for cell in cells)
@@ -105,7 +122,9 @@ def _too_short(cell: Cell) -> str:
     )
 
 
-def _columns(cell: Cell, base: Spread | None) -> Iterator[str]:
+def _columns(
+    cell: Cell, base: Spread | None, limit: Spread | None, durability: Durability | None
+) -> Iterator[str]:
     yield cell.peer
     rate = cell.of("rate")
     if rate is None or base is None:
@@ -113,7 +132,9 @@ def _columns(cell: Cell, base: Spread | None) -> Iterator[str]:
         return
     yield f"{rate.median:,.0f}"
     yield f"{rate.least:,.0f} to {rate.most:,.0f}"
-    yield "-" if _too_short(cell) else f"{rate.median / base.median:.2f}"
+    for whole in (base, limit):
+        yield "-" if whole is None or _too_short(cell) else f"{rate.median / whole.median:.2f}"
+    yield from _kept(durability)
     yield f"{cell.rounds[0].records:,}"
     yield _median(cell, "startup_s", 1, 1)
     yield _median(cell, "peak_bytes", 1e6, 0)
@@ -123,6 +144,12 @@ def _columns(cell: Cell, base: Spread | None) -> Iterator[str]:
     lag = cell.lag
     known = lag is not None and lag.p50_ms is not None
     yield f"{lag.p50_ms:,.0f} / {lag.p99_ms:,.0f}" if lag and known else "-"
+
+
+def _kept(durability: Durability | None) -> tuple[str, str, str]:
+    if durability is None:
+        return "-", "-", "-"
+    return durability.delivery, durability.commits, durability.state
 
 
 def _median(cell: Cell, name: str, unit: float, digits: int) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from benchmarks.suite.clicks import CLICKS, clicks_of
+from benchmarks.suite.clicks import CLICKS, KEYS, clicks_of
 from benchmarks.suite.dataset import PARTITIONS, Dataset
+from benchmarks.suite.zipf import EXPONENT
 from kstreams import Topology
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Workload:
         by_record: Whether the topology can also run with one call per record.
         records: The number of records of the first dataset in a full run.
         keys: The number of keys, if it differs from the usual one.
+        skew: The exponent of the distribution of keys, if it differs from the usual one.
         settle: Converts the results that were read back, before they are compared with the expected
             ones; None: no conversion.
         besides: The datasets of further input topics; all topics have the same partitioning.
@@ -94,6 +96,7 @@ class Workload:
     by_record: bool = True
     records: int = 1_200_000
     keys: int | None = None
+    skew: float | None = None
     settle: Callable[[Results], Results] | None = None
     besides: tuple[Dataset, ...] = ()
     loaded: tuple[int, ...] = ()
@@ -128,10 +131,12 @@ class Workload:
 
     @property
     def label(self) -> str:
-        """The name in reports, with the number of keys or partitions if it is unusual."""
+        """The name in reports, with an unusual number of keys or partitions, or an unusual skew."""
         keys = "" if self.keys is None else f"-{self.keys}-keys"
+        skew = "" if self.skew is None else f"-zipf-{self.skew:g}"
         spread = self.dataset.partitions
-        return f"{self.name}{keys}{'' if spread == PARTITIONS else f'-{spread}-partitions'}"
+        spread_label = "" if spread == PARTITIONS else f"-{spread}-partitions"
+        return f"{self.name}{keys}{skew}{spread_label}"
 
     def of_keys(self, keys: int) -> Workload:
         """Return the workload on clicks with a different number of users.
@@ -139,9 +144,22 @@ class Workload:
         Raises:
             ValueError: The workload's records are not clicks.
         """
-        if self.dataset != CLICKS:
-            raise ValueError(f"{self.name} is not about clicks: it has no number of keys to set")
-        return replace(self, dataset=clicks_of(keys), keys=keys)
+        return self._of_clicks(keys, self.skew)
+
+    def of_skew(self, exponent: float) -> Workload:
+        """Return the workload on clicks whose users are distributed by another exponent.
+
+        Raises:
+            ValueError: The workload's records are not clicks.
+        """
+        return self._of_clicks(self.keys, exponent)
+
+    def _of_clicks(self, keys: int | None, skew: float | None) -> Workload:
+        if not self.dataset.name.startswith(CLICKS.name):
+            raise ValueError(f"{self.name} is not about clicks: it has no keys to set")
+        dataset = clicks_of(KEYS if keys is None else keys, EXPONENT if skew is None else skew)
+        dataset = replace(dataset, partitions=self.dataset.partitions)
+        return replace(self, dataset=dataset, keys=keys, skew=skew)
 
     def of_partitions(self, partitions: int) -> Workload:
         """Return the workload on topics with a different number of partitions."""

@@ -7,8 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
 from benchmarks.suite.workload import Expected, Workload
+
+_DURABILITY = Durability("at-least-once", "1 s", "memory")
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Copying:
     reports_progress: bool = True
     emits_updates: bool = True
     most_records: int | None = None
+    durability: Durability = _DURABILITY
 
     @property
     def title(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.figures import Figures
 from benchmarks.suite.outcome import Cell, Lag, Outcome
 
@@ -31,4 +32,5 @@ def outcome(*rates: float) -> Outcome:
         peers={"kstreams": "the library", "other": "another"},
         cells=[done, refused],
         notes=["2 of 3 rounds were run"],
+        durability={"kstreams": Durability("at-least-once", "1 s", "memory")},
     )

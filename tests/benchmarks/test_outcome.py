@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,11 +32,36 @@ def test_load_refuses_a_json_file_that_is_not_an_outcome(tmp_path: Path) -> None
 def test_report_has_median_and_range_of_rates_and_dash_with_reason_for_missing_ones() -> None:
     text = markdown(outcome(100.0, 300.0, 250.0))
     assert "a cpu, 2 cores" in text
-    assert "| kstreams | 250 | 100 to 300 | 1.00 | 10,000 | 2.0 | 500 |" in text
+    shown = (
+        "| kstreams | 250 | 100 to 300 | 1.00 | - | at-least-once | 1 s | memory | 10,000 | 2.0 |"
+    )
+    assert shown in text
     assert "100 / 250 |" in text
     assert "| other | - | - |" in text
     assert "- `other`: it has no windows" in text
     assert "- 2 of 3 rounds were run" in text
+
+
+def test_report_shows_rates_as_share_of_the_limit() -> None:
+    whole = outcome(100.0)
+    whole.cells.append(Cell("W1", "limit", [figures(400.0)]))
+    assert "| kstreams | 100 | 100 to 100 | 1.00 | 0.25 |" in markdown(whole)
+    assert "| limit | 400 | 400 to 400 | 4.00 | 1.00 |" in markdown(whole)
+
+
+def test_rate_is_not_compared_with_limit_of_too_short_run() -> None:
+    whole = outcome(100.0)
+    whole.cells.append(Cell("W1", "limit", [figures(400.0, 1_000)]))
+    assert "| kstreams | 100 | 100 to 100 | 1.00 | - |" in markdown(whole)
+
+
+def test_outcome_of_earlier_version_has_no_durability(tmp_path: Path) -> None:
+    outcome(100.0).save(tmp_path / "figures.json")
+    found = json.loads((tmp_path / "figures.json").read_text())
+    del found["durability"]
+    (tmp_path / "figures.json").write_text(json.dumps(found))
+    loaded = Outcome.load(tmp_path / "figures.json")
+    assert "| kstreams | 100 | 100 to 100 | 1.00 | - | - | - | - |" in markdown(loaded)
 
 
 def test_comparison_shows_ratio_of_rates_or_word_within_if_their_ranges_overlap() -> None:
@@ -107,5 +133,5 @@ def test_rate_of_run_shorter_than_warm_up_is_not_compared() -> None:
     whole = outcome(200.0)
     whole.cells[1] = Cell("W1", "other", [figures(200.0, 1_000)])
     text = markdown(whole)
-    assert "| other | 200 | 200 to 200 | - | 1,000 |" in text
+    assert "| other | 200 | 200 to 200 | - | - | - | - | - | 1,000 |" in text
     assert "- `other`: timed for less than 20 s and 1,000,000 records: too short to be warm" in text

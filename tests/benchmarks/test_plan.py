@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from benchmarks.suite.figures import WARM_UP
@@ -66,6 +68,19 @@ def test_workload_with_another_number_of_keys_has_separate_data_and_label() -> N
     assert len(few.dataset.records(500).column("key").unique()) == 10
     with pytest.raises(ValueError, match="not about clicks"):
         workload_by("Q5").of_keys(10)
+
+
+def test_workload_with_another_skew_has_separate_data_and_label() -> None:
+    even = workload_by("W1").of_keys(10).of_skew(0)
+    assert even.label == "W1-10-keys-zipf-0"
+    assert even.dataset.topic(5) != workload_by("W1").of_keys(10).dataset.topic(5)
+    shares = Counter(even.dataset.records(5_000).column("key").to_pylist())
+    assert max(shares.values()) < 2 * min(shares.values())
+    skewed = Counter(workload_by("W1").of_skew(2).dataset.records(5_000).column("key").to_pylist())
+    assert skewed[b"user-1"] > 2_500
+    assert workload_by("W1").of_partitions(2).of_skew(2).label == "W1-zipf-2-2-partitions"
+    with pytest.raises(ValueError, match="not about clicks"):
+        workload_by("W5").of_skew(0)
 
 
 def test_workload_with_another_number_of_partitions_has_separate_data_and_label() -> None:

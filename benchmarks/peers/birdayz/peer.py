@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
 from benchmarks.suite.workload import Workload
 
 __all__ = ("PEERS",)
 
 _REASON = "Go's module proxy gives out no version of github.com/birdayz/kstreams"
+_DURABILITY = Durability("at-least-once", "not known", "Pebble, changelog topic")
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Birdayz:
     reports_progress: bool = False
     emits_updates: bool = True
     most_records: int | None = None
+    durability: Durability = _DURABILITY
 
     def refusal(self, workload: Workload) -> str | None:
         if workload.name == "W2":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.environment import installed, python_of
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.workload import Workload
@@ -13,6 +14,7 @@ __all__ = ("PEERS",)
 
 VERSION = "0.15.3"
 _MAIN = Path(__file__).with_name("main.py")
+_DURABILITY = Durability("at-least-once", "2.8 s", "RocksDB, changelog topic")
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Faust:
     reports_progress: bool = False
     emits_updates: bool = True
     most_records: int | None = 100_000
+    durability: Durability = _DURABILITY
 
     @property
     def title(self) -> str:

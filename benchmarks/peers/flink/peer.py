@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.environment import installed, python_of
 from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
 from benchmarks.suite.workload import Workload
@@ -14,9 +15,10 @@ from kstreams.spark.startup.java import java_home
 
 __all__ = ("PEERS",)
 
-VERSION = "2.0.1"
-CONNECTOR = "4.0.1-2.0"
+VERSION = "2.2.1"
+CONNECTOR = "5.0.0-2.2"
 _MAIN = Path(__file__).with_name("main.py")
+_DURABILITY = Durability("at-least-once", "1 s", "heap, checkpoints on disk")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Flink:
     reports_progress: bool = False
     emits_updates: bool = False
     most_records: int | None = None
+    durability: Durability = _DURABILITY
 
     @property
     def title(self) -> str:

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.environment import step
 from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
 from benchmarks.suite.workload import Workload
@@ -16,6 +17,7 @@ __all__ = ("PEERS",)
 VERSION = "v1.1.14"
 _MODULE = "github.com/lovoo/goka"
 _SOURCES = tuple(Path(__file__).with_name(f"{name}.go") for name in ("main", "murmur2"))
+_DURABILITY = Durability("at-least-once", "1 s", "LevelDB, changelog topic")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Goka:
     reports_progress: bool = False
     emits_updates: bool = True
     most_records: int | None = None
+    durability: Durability = _DURABILITY
 
     @property
     def title(self) -> str:

@@ -1,5 +1,6 @@
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -13,6 +14,7 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.kstream.Consumed;
+import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KGroupedStream;
 import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.Materialized;
@@ -21,11 +23,19 @@ import org.apache.kafka.streams.kstream.Repartitioned;
 import org.apache.kafka.streams.kstream.SessionWindows;
 import org.apache.kafka.streams.kstream.TimeWindows;
 import org.apache.kafka.streams.kstream.WindowedSerdes;
+import org.apache.kafka.streams.state.BuiltInDslStoreSuppliers;
 
-/** The workloads in Kafka Streams' DSL; runs until all records are done, or until SIGTERM. */
+/**
+ * The workloads in Kafka Streams' DSL, or W4 as a processor; runs until all records are done, or until
+ * SIGTERM.
+ *
+ * <p>BENCH_CACHE: the size of the cache in bytes, empty for the default. BENCH_STORE: "rocksdb" or
+ * "memory". BENCH_FETCHES: "default" or "large". BENCH_FORM: "dsl" or "processor".
+ */
 public final class Bench {
     private static final Map<String, String> ENV = System.getenv();
-    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ObjectReader CLICKS = new ObjectMapper().readerFor(Click.class);
+    private static final boolean PROCESSOR = ENV.get("BENCH_FORM").equals("processor");
     private static final String WORKLOAD = ENV.get("BENCH_WORKLOAD");
     private static final String NUDGES = ENV.get("BENCH_OUTPUT") + "-nudge";
     private static final List<String> INPUTS = List.of(ENV.get("BENCH_INPUTS").split(","));
@@ -58,7 +68,7 @@ public final class Bench {
                 told = done;
             }
             quiet = done >= wanted && nothingInBetween(streams) ? quiet + 1 : 0;
-            if (quiet < 2 || wanted == 0 || WORKLOAD.equals("Q3")) {
+            if (quiet < 2 || wanted == 0 || PROCESSOR || WORKLOAD.equals("Q3")) {
                 continue;
             }
             if (nudge != null) {
@@ -89,8 +99,19 @@ public final class Bench {
             // comes back: closing would not wait for it, and 30 seconds would be the time measured.
             settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, "1000");
         }
-        if (!Boolean.parseBoolean(ENV.get("BENCH_CACHED"))) {
-            settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, "0");
+        if (!ENV.get("BENCH_CACHE").isEmpty()) {
+            settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, ENV.get("BENCH_CACHE"));
+        }
+        if (ENV.get("BENCH_STORE").equals("memory")) {
+            settings.put(
+                StreamsConfig.DSL_STORE_SUPPLIERS_CLASS_CONFIG,
+                BuiltInDslStoreSuppliers.InMemoryDslStoreSuppliers.class);
+        }
+        if (ENV.get("BENCH_FETCHES").equals("large")) {
+            settings.put(StreamsConfig.BUFFERED_RECORDS_PER_PARTITION_CONFIG, "10000");
+            settings.put(StreamsConfig.mainConsumerPrefix("max.poll.records"), "10000");
+            settings.put(StreamsConfig.mainConsumerPrefix("max.partition.fetch.bytes"), "4194304");
+            settings.put(StreamsConfig.producerPrefix("batch.size"), "262144");
         }
         return settings;
     }
@@ -112,6 +133,11 @@ public final class Bench {
             clicks = clicks.repartition(
                 Repartitioned.with(Serdes.String(), Serdes.ByteArray()).withName("edge-" + number));
         }
+        if (PROCESSOR) {
+            clicks.process(new Sessions()).to(output, Produced.with(
+                WindowedSerdes.sessionWindowedSerdeFrom(String.class), Serdes.Long()));
+            return;
+        }
         KGroupedStream<String, byte[]> byUser = clicks.groupByKey();
         switch (WORKLOAD) {
             case "W1", "W1R", "W1RR" -> byUser
@@ -124,12 +150,14 @@ public final class Bench {
                 .count()
                 .toStream()
                 .to(output, Produced.with(Serdes.String(), Serdes.Long()));
-            case "W3" -> byUser
+            case "W3" -> clicks
+                .mapValues(Bench::amount) // once for each record, not in each of its six windows
+                .groupByKey(Grouped.with(Serdes.String(), Serdes.Long()))
                 .windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofSeconds(60))
                     .advanceBy(Duration.ofSeconds(10)))
                 .aggregate(
                     () -> 0L,
-                    (user, click, sum) -> sum + amount(click),
+                    (user, amount, sum) -> sum + amount,
                     Materialized.with(Serdes.String(), Serdes.Long()))
                 .toStream()
                 .to(output, Produced.with(
@@ -146,7 +174,7 @@ public final class Bench {
 
     private static long amount(byte[] click) {
         try {
-            return JSON.readValue(click, Click.class).amount;
+            return CLICKS.<Click>readValue(click).amount;
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }

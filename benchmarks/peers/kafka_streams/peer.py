@@ -1,97 +1,135 @@
-"""Kafka Streams, with and without the cache of its stores, and exactly-once."""
+"""Kafka Streams: in its default configuration, as an expert configures it, and exactly-once.
+
+The configurations follow "Configuring a Streams Application" and "Memory Management" in Kafka's
+documentation: https://kafka.apache.org/documentation/streams/developer-guide/memory-mgmt.html. The
+form of W4 with one open session for each key follows "Processor API" there.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from benchmarks.suite.environment import step
-from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
+from benchmarks.suite.durability import Durability
+from benchmarks.suite.java_program import JavaProgram, sources_in
+from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.workload import Workload
-from devtools.servers.ivy import Artifact, resolve
-from kstreams import KStreamsError
-from kstreams.spark.startup.java import java_home
+from devtools.servers.ivy import Artifact
 
 __all__ = ("PEERS",)
 
-VERSION = "4.1.1"
-_SOURCES = tuple(Path(__file__).with_name(f"{name}.java") for name in ("Bench", "Joins", "Nudge"))
+VERSION = "4.4.0"
+_PROGRAM = JavaProgram(
+    name=f"kafka-streams-{VERSION}",
+    main="Bench",
+    sources=sources_in(Path(__file__).parent),
+    artifacts=(Artifact("org.apache.kafka", "kafka-streams", VERSION),),
+)
 _WORKLOADS = ("W1", "W1R", "W1RR", "W2", "W3", "W4", "W5", "W6", "W6o", "W7", "Q3", "Q8", "Q20")
 _THREADS = os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
 class KafkaStreams:
-    """One setting of the cache and of the delivery guarantee."""
+    """One configuration.
+
+    Args:
+        name: The name on the command line.
+        what: The settings that differ from the defaults, for the report.
+        cache: The size of the cache in bytes; empty for the default of 10 MB.
+        guarantee: The `processing.guarantee`.
+        store: The kind of stores.
+        fetches: Whether the client fetches and buffers more records than by default.
+        form: The DSL, or W4 in the Processor API.
+        workloads: The supported workloads.
+        emits_updates: Whether it forwards the results of open windows.
+    """
 
     name: str
-    cached: bool
-    guarantee: str = "at_least_once"
+    what: str
+    cache: str = ""
+    guarantee: Literal["at_least_once", "exactly_once_v2"] = "at_least_once"
+    store: Literal["rocksdb", "memory"] = "rocksdb"
+    fetches: Literal["default", "large"] = "default"
+    form: Literal["dsl", "processor"] = "dsl"
+    workloads: tuple[str, ...] = _WORKLOADS
+    emits_updates: bool = True
     format: Format = "windowed"
     timestamps: Timestamps = "event"
     reports_progress: bool = True
-    emits_updates: bool = True
     most_records: int | None = None
 
     @property
     def title(self) -> str:
-        cache = "default cache" if self.cached else "no cache"
-        once = "" if self.guarantee == "at_least_once" else f", {self.guarantee}"
-        return f"Kafka Streams {VERSION} (Java), {_THREADS} threads, {cache}{once}"
+        return f"Kafka Streams {VERSION} (Java), {_THREADS} threads, {self.what}"
+
+    @property
+    def durability(self) -> Durability:
+        state = "RocksDB" if self.store == "rocksdb" else "heap"
+        once = self.guarantee == "exactly_once_v2"
+        return Durability(
+            "exactly-once" if once else "at-least-once",
+            "100 ms" if once else "30 s",
+            f"{state}, changelog topic",
+        )
 
     def refusal(self, workload: Workload) -> str | None:
-        if self.guarantee != "at_least_once" and workload.name != "W1":
-            return "only W1 compares exactly-once delivery"
-        return None if workload.name in _WORKLOADS else "not written for Kafka Streams"
+        if workload.name in self.workloads:
+            return None
+        if workload.name in _WORKLOADS:
+            return f"{self.name} is only for {', '.join(self.workloads)}"
+        return "not written for Kafka Streams"
 
     def install(self, cache: Path) -> None:
-        if shutil.which("javac") is None:
-            raise Unavailable("there is no javac")
-        classes = _classes(cache)
-        if classes.is_dir():
-            return
-        try:
-            jars = _jars(cache)
-        except KStreamsError as exc:
-            raise Unavailable(str(exc)) from exc
-        made = classes.with_suffix(".new")
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        step(["javac", "-nowarn", "-cp", jars, "-d", str(made), *map(str, _SOURCES)], made)
-        made.rename(classes)
+        _PROGRAM.install(cache)
 
     def command(self, job: Job, cache: Path) -> Command:
-        java = str(java_home() / "bin" / "java")
-        path = f"{_classes(cache)}:{_jars(cache)}"
-        quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
         variables = {
-            "BENCH_CACHED": str(self.cached).lower(),
+            "BENCH_CACHE": self.cache,
+            "BENCH_FETCHES": self.fetches,
+            "BENCH_FORM": self.form,
             "BENCH_GUARANTEE": self.guarantee,
+            "BENCH_STORE": self.store,
             "BENCH_THREADS": str(_THREADS),
         }
-        return Command((java, "-Xmx1g", quiet, "-cp", path, "Bench"), variables)
+        return Command(_PROGRAM.command(cache), variables)
 
 
-def _jars(cache: Path) -> str:
-    artifacts = (
-        Artifact("org.apache.kafka", "kafka-streams", VERSION),
-        Artifact("org.slf4j", "slf4j-simple", "1.7.36"),
-    )
-    into = cache / "jars" / f"kafka-streams-{VERSION}"
-    return ":".join(str(jar) for jar in resolve(artifacts, into, transitive=True))
-
-
-def _classes(cache: Path) -> Path:
-    text = b"".join(source.read_bytes() for source in _SOURCES)
-    digest = hashlib.sha256(text).hexdigest()[:12]
-    return cache / "peers" / f"kafka-streams-{digest}"
-
-
+_LARGE = str(256 << 20)
+_COUNTS = ("W1", "W2", "W3", "W4")
 PEERS = (
-    KafkaStreams("kafka-streams", True),
-    KafkaStreams("kafka-streams-uncached", False),
-    KafkaStreams("kafka-streams-once", True, "exactly_once_v2"),
+    KafkaStreams("kafka-streams", "default cache"),
+    KafkaStreams("kafka-streams-uncached", "no cache", "0"),
+    KafkaStreams(
+        "kafka-streams-tuned",
+        "cache of 256 MiB, large fetches",
+        _LARGE,
+        fetches="large",
+        workloads=_COUNTS,
+    ),
+    KafkaStreams(
+        "kafka-streams-memory",
+        "stores in memory, cache of 256 MiB, large fetches",
+        _LARGE,
+        store="memory",
+        fetches="large",
+        workloads=_COUNTS,
+    ),
+    KafkaStreams(
+        "kafka-streams-processor",
+        "Processor API, forwards sessions that are over, cache of 256 MiB, large fetches",
+        _LARGE,
+        fetches="large",
+        form="processor",
+        workloads=("W4",),
+        emits_updates=False,
+    ),
+    KafkaStreams(
+        "kafka-streams-once",
+        "default cache, exactly_once_v2",
+        guarantee="exactly_once_v2",
+        workloads=("W1", "W2"),
+    ),
 )

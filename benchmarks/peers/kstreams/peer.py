@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Literal
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
 from benchmarks.suite.workload import Execution, Workload
@@ -55,13 +56,17 @@ class KStreams:
         once = "" if self.delivery == "at-least-once" else f", {self.delivery}"
         return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB{where}{once}"
 
+    @property
+    def durability(self) -> Durability:
+        return Durability(self.delivery, "each batch", "RocksDB, checkpoint on disk")
+
     def refusal(self, workload: Workload) -> str | None:
         if workload.topology is None:
             return "the workload has no topology"
         if self.execution == "records" and not workload.by_record:
             return "the default execution of this topology is by records"
-        if self.delivery == "exactly-once" and workload.name != "W1":
-            return "only W1 compares exactly-once delivery"
+        if self.delivery == "exactly-once" and workload.name not in ("W1", "W2"):
+            return "only W1 and W2 compare exactly-once delivery"
         if self.name not in _DEFAULT and workload.name not in _REPARTITIONED:
             return "only W1, W1R and W1RR compare executors"
         return None

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
+from benchmarks.suite.durability import Durability
 from benchmarks.suite.environment import installed, packages_of
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
@@ -35,6 +36,11 @@ class Spark:
     @property
     def title(self) -> str:
         return f"PySpark {version('pyspark')}, {self.what}, 4 shuffle partitions"
+
+    @property
+    def durability(self) -> Durability:
+        kept = "RocksDB" if self.form == "processor" else "heap"
+        return Durability("at-least-once", "each batch", f"{kept}, checkpoint on disk")
 
     def refusal(self, workload: Workload) -> str | None:
         if self.form == "operators":

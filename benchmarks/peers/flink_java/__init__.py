@@ -1,0 +1,1 @@
+"""Flink's DataStream API in Java."""

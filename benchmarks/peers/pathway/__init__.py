@@ -1,0 +1,1 @@
+"""Pathway, with one worker and with two, with and without persistence."""
