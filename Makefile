@@ -184,6 +184,8 @@ lock: setup ## write requirements/*.txt anew (UPGRADE=1 takes newer versions)
 	    --constraints requirements/constraints.txt --output-file requirements/lock.txt
 	@sed -n 's/^java = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/java.txt
 	@$(BIN)/uv pip compile --group release $(LOCK_OPTIONS) --output-file requirements/release.txt
+	@$(RUN_PYTHON) -m devtools.workspace requirements $$(sed -n 's/.*kstreams-spark\[\(.*\)\].*/\1/p' deploy/Dockerfile | tr , ' ') \
+	    | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --constraints requirements/lock.txt --output-file requirements/image.txt
 	@echo ziglang | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/ziglang.txt
 	@if grep -nE '(index-url|find-links|://)' requirements/*.txt; then echo 'lock: an address got in' >&2; exit 1; fi
 
@@ -202,6 +204,16 @@ prose: setup ## count habits of unclear English (ARGS='--since main --show' for 
 .PHONY: dist
 dist: setup $(ZIG) ## build wheels and sdists of the current commit into dist/ (PLATFORMS=all: native/ for each platform)
 	@$(RUN_PYTHON) -m devtools.release dist $(addprefix --platform=,$(PLATFORMS)) $(ARGS)
+
+.PHONY: image
+image: dist ## build deploy/Dockerfile with Docker (IMAGE=REGISTRY/NAME:TAG)
+	@docker build --file deploy/Dockerfile --tag $(IMAGE) .
+
+IMAGE ?= kstreams:local
+
+.PHONY: image-check
+image-check: dist ## build deploy/Dockerfile and try it; without Docker, in a base image from Debian's packages
+	@$(RUN_PYTHON) -m devtools.image
 
 .PHONY: release-dry-run
 release-dry-run: setup $(ZIG) ## build, check and install a release on each Python, without an upload (ARGS='--python 3.12 --extra kafka')
