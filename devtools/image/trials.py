@@ -11,8 +11,8 @@ __all__ = ("TRIALS",)
 Trial = Callable[[Image], str]
 
 _LINES = """
-kstreams topics create lines
-kstreams topics create totals
+kstreams topics create lines --partitions 2
+kstreams topics create totals --partitions 2
 printf '1\\ta b a\\n' | kstreams topics produce lines
 kstreams run word_count:build --until end --state rocksdb --engine embedded
 kstreams health word-count
