@@ -80,6 +80,20 @@ test-fast: setup ## tests that need no JVM, and take milliseconds
 	$(call stage,tests: fast)
 	@$(PYTEST) -n $(JOBS) --durations=25 -m 'not (spark or kafka or slow or long or kill or connectors)' $(ARGS)
 
+.PHONY: cov
+cov: setup ## the fast tests with the coverage of each file and its missing lines (ARGS='tests/kstreams/joins')
+	$(call stage,tests: coverage)
+	@$(COVERAGE) --cov-report=term-missing:skip-covered $(ARGS)
+
+.PHONY: htmlcov
+htmlcov: setup ## the same as pages: htmlcov/index.html
+	$(call stage,tests: coverage)
+	@$(COVERAGE) --cov-report=html $(ARGS)
+	@echo 'coverage: htmlcov/index.html'
+
+COVERAGE := $(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or long or kill or connectors)' \
+    $(foreach folder,kstreams packages connectors stores serdes,--cov=$(folder))
+
 .PHONY: test-slow
 test-slow: setup ## tests that need no Spark, and take seconds
 	$(call stage,tests: slow)
@@ -120,7 +134,7 @@ test-connectors: setup ## sources, sinks and intakes on their real servers, also
 	$(call stage,tests: connectors)
 	@$(RUN_PYTHON) -m devtools.servers.fetch databases
 	@KSTREAMS_SERVERS=$(SERVERS) $(PYTEST) -n $(JOBS) tests/connectors tests/stores/kstreams_gcs \
-	    tests/crash/test_stream_logs.py tests/crash/test_sinks.py tests/examples/test_with_servers.py $(ARGS)
+	    tests/crash/test_stream_logs.py tests/crash/test_sinks.py tests/examples/test_with_servers.py tests/deploy/test_helm.py $(ARGS)
 
 .PHONY: test-cluster
 test-cluster: setup ## minutes of kills, pauses and lost executors on a Spark cluster; no part of `make test`
@@ -168,6 +182,28 @@ replays: setup ## run 1,000 committed batches of drawn topologies again, and com
 demo: setup ## count words on embedded topics
 	@$(RUN_PYTHON) examples/word_count.py
 
+.PHONY: run
+run: setup ## start the playground of compose.yaml, in containers, or as processes without Docker
+	@$(RUN_PYTHON) -m devtools.servers.fetch
+	@$(RUN_PYTHON) -m devtools.playground run
+
+.PHONY: listen
+listen: setup ## print the totals of the running playground, until Ctrl-C
+	@$(RUN_PYTHON) -m devtools.playground listen
+
+.PHONY: reset
+reset: setup ## reset the app of the running playground: it counts all lines again
+	@$(RUN_PYTHON) -m devtools.playground reset
+
+.PHONY: group-delete
+group-delete: setup ## delete the consumer groups that resets have left in the playground
+	@$(RUN_PYTHON) -m devtools.playground group-delete
+
+.PHONY: proto
+proto: setup ## generate the modules of the .proto files again
+	@$(RUN_PYTHON) -m grpc_tools.protoc -Ideploy/playground --python_out=deploy/playground --pyi_out=deploy/playground words.proto
+	@$(RUN_PYTHON) -m grpc_tools.protoc -Ipackages --python_out=packages --pyi_out=packages kstreams_serve/grpc/state.proto
+
 .PHONY: bench
 bench: setup ## run the benchmarks against other systems (ARGS=--quick: in 15 minutes)
 	@$(RUN_PYTHON) -m benchmarks run $(ARGS)
@@ -184,6 +220,8 @@ lock: setup ## write requirements/*.txt anew (UPGRADE=1 takes newer versions)
 	    --constraints requirements/constraints.txt --output-file requirements/lock.txt
 	@sed -n 's/^java = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/java.txt
 	@$(BIN)/uv pip compile --group release $(LOCK_OPTIONS) --output-file requirements/release.txt
+	@$(RUN_PYTHON) -m devtools.workspace requirements $$(sed -n 's/.*kstreams-spark\[\(.*\)\].*/\1/p' deploy/Dockerfile | tr , ' ') \
+	    | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --constraints requirements/lock.txt --output-file requirements/image.txt
 	@echo ziglang | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/ziglang.txt
 	@if grep -nE '(index-url|find-links|://)' requirements/*.txt; then echo 'lock: an address got in' >&2; exit 1; fi
 
@@ -202,6 +240,16 @@ prose: setup ## count habits of unclear English (ARGS='--since main --show' for 
 .PHONY: dist
 dist: setup $(ZIG) ## build wheels and sdists of the current commit into dist/ (PLATFORMS=all: native/ for each platform)
 	@$(RUN_PYTHON) -m devtools.release dist $(addprefix --platform=,$(PLATFORMS)) $(ARGS)
+
+.PHONY: image
+image: dist ## build deploy/Dockerfile with Docker (IMAGE=REGISTRY/NAME:TAG)
+	@docker build --file deploy/Dockerfile --tag $(IMAGE) .
+
+IMAGE ?= kstreams:local
+
+.PHONY: image-check
+image-check: dist ## build deploy/Dockerfile and try it; without Docker, in a base image from Debian's packages
+	@$(RUN_PYTHON) -m devtools.image
 
 .PHONY: release-dry-run
 release-dry-run: setup $(ZIG) ## build, check and install a release on each Python, without an upload (ARGS='--python 3.12 --extra kafka')

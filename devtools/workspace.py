@@ -5,6 +5,7 @@ package: `kstreams-spark[s3]` needs `kstreams-s3` of the same version. Extras of
 extras of `kstreams-spark`, too: `grpc` of `kstreams-serve`.
 
 - `python -m devtools.workspace requirements`: the requirements that the lock must contain.
+- `python -m devtools.workspace requirements s3 kafka`: only those of `kstreams-spark[s3,kafka]`.
 - `python -m devtools.workspace version 0.2.0`: set the version of all packages.
 """
 
@@ -31,6 +32,7 @@ __all__ = (
     "compiled",
     "core",
     "packages",
+    "requirements_of",
     "set_version",
 )
 
@@ -142,6 +144,31 @@ def _locked(root: Path) -> Iterator[str]:
     yield from sorted({each for each in required if _name(each) not in ours})
 
 
+def requirements_of(root: Path, extras: Iterable[str]) -> list[str]:
+    """Return the requirements of `kstreams-spark` with extras, except those on own packages.
+
+    Raises:
+        SystemExit: There is no such extra.
+    """
+    known = {each.distribution: each for each in (core(root), compiled(root), *packages(root))}
+    available = all_extras(core(root), packages(root), ())
+    if unknown := sorted({*extras} - {*available}):
+        sys.exit(f"workspace: kstreams-spark has no extra {', '.join(unknown)}")
+    pending = [*core(root).dependencies, *(each for extra in extras for each in available[extra])]
+    seen: set[str] = set()
+    while pending:
+        requirement = pending.pop()
+        package = known.get(_name(requirement))
+        if requirement in seen:
+            continue
+        seen.add(requirement)
+        if package is not None and package.distribution != _CORE:
+            pending += package.dependencies
+            for extra in re.findall(r"^[\w.-]+\[(.*?)\]", requirement):
+                pending += package.extras[extra]
+    return sorted(each for each in seen if _name(each) not in known)
+
+
 def set_version(root: Path, version: str) -> None:
     """Write a version into all files, and into the requirements of packages on each other.
 
@@ -171,6 +198,8 @@ def _main(arguments: list[str]) -> None:
     match arguments:
         case ["requirements"]:
             sys.stdout.writelines(f"{line}\n" for line in _locked(ROOT))
+        case ["requirements", *extras]:
+            sys.stdout.writelines(f"{line}\n" for line in requirements_of(ROOT, extras))
         case ["version", version]:
             set_version(ROOT, version)
         case _:

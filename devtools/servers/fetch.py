@@ -16,6 +16,7 @@ from devtools.servers.bigtable import BigtableServer
 from devtools.servers.cassandra import CassandraServer
 from devtools.servers.dynamodb import DynamoServer
 from devtools.servers.gcs import GcsServer
+from devtools.servers.helm import helm_program
 from devtools.servers.kafka import broker_jars
 from devtools.servers.mongodb import MongoServer
 from devtools.servers.opensearch import OpenSearchServer
@@ -41,6 +42,7 @@ def main() -> None:
     if sys.argv[1:] == ["databases"]:
         for server in _DATABASES:
             _bring(server)
+        _bring_helm()
         return
     sys.stdout.write(f"{len(broker_jars())} jars of Kafka are on this machine\n")
     sys.stdout.write(f"the schema registry is in {registry_folder().name}\n")
@@ -50,6 +52,14 @@ def _bring(server: Callable[[], ServerProcess]) -> None:
     """Create a server, which downloads its program, without starting it."""
     try:
         said = f"{server().name} is on this machine"
+    except NoServerError as exc:
+        said = f"its tests are skipped: {exc}"
+    sys.stdout.write(f"{said}\n")
+
+
+def _bring_helm() -> None:
+    try:
+        said = f"Helm is on this machine: {helm_program()}"
     except NoServerError as exc:
         said = f"its tests are skipped: {exc}"
     sys.stdout.write(f"{said}\n")

@@ -16,7 +16,7 @@ from databricks.sdk.service.jobs import JobSettings
 from devtools.workspace import all_extras, core, packages
 from tests.support.deploy.deploying_page import ROOT, blocks, commands, job_run, steps
 
-PROGRAMS = {"aws", "cp", "docker", "env", "export", "kubectl", "make", "pip", "python3"}
+PROGRAMS = {"aws", "cp", "docker", "env", "export", "helm", "kubectl", "make", "pip", "python3"}
 PROGRAMS |= {"spark-submit", "venv-pack"}
 
 

@@ -1,0 +1,3 @@
+"""The playground of compose.yaml: in containers, or as processes on machines without Docker."""
+
+from __future__ import annotations
