@@ -138,7 +138,7 @@ def test_commits_copied_from_another_checkpoint_are_refused(
     other.end_process()
     for ours, theirs in zip(commits_of(harness), commits_of(other), strict=True):
         shutil.copy(theirs, ours)
-    with pytest.raises(StateCorruptError, match="copied here from elsewhere"):
+    with pytest.raises(StateCorruptError, match="which was copied to this name"):
         harness.recover(driver=True)
 
 

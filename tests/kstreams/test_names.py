@@ -32,7 +32,7 @@ def test_name_check_accepts_name_that_is_distinct_in_every_file_system(name: str
     ("name", "why"),
     [
         ("", "is empty"),
-        ("..", "a directory that is there already"),
+        ("..", "an existing directory"),
         ("../x", "has a '/'"),
         ("/etc", "has a '/'"),
         (".hidden", r"begins with a '\.'"),
@@ -40,7 +40,7 @@ def test_name_check_accepts_name_that_is_distinct_in_every_file_system(name: str
         ("a\nb", "control characters"),
         ("a\x1b[2Jb", "control characters"),
         ("a\u2028b", "line breaks"),
-        ("\udcff", "half a character"),
+        ("\udcff", "a lone surrogate"),
         ("a" * 256, "has 256 bytes"),
         ("é" * 128, "has 256 bytes"),
     ],

@@ -33,12 +33,12 @@ def epoch_objects(objects: ObjectStore, app: str, checkpoint_id: str) -> Iterato
         checkpoint_id: The checkpoint id.
     """
     epoch = f"{app}.{checkpoint_id}"
-    yield from _scoped(objects, app_prefix(f"{epoch}.").removesuffix("/"))
-    yield from _scoped(objects, f"commits/{quote(f'{epoch}.', safe='')}")
+    yield from _names_below(objects, app_prefix(f"{epoch}.").removesuffix("/"))
+    yield from _names_below(objects, f"commits/{quote(f'{epoch}.', safe='')}")
     yield from objects.list(f"savepoints/{quote(epoch, safe='')}/")
 
 
-def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
+def _names_below(objects: ObjectStore, prefix: str) -> Iterator[str]:
     """Yield names with the prefix of a checkpoint id, except names that may belong to another app.
 
     An app id may look like an app id with a checkpoint id: `a.0123456789ab`. The names of this
@@ -99,7 +99,7 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
     epoch = f"{checkpoint.app}.{checkpoint.checkpoint_id}."
     state_names = {query: checkpoint.state_name(query) for query in checkpoint.queries}
     logs = tuple(checkpoint.commits(query, objects).prefix for query in state_names)
-    commits = _scoped(objects, f"commits/{quote(epoch, safe='')}")
+    commits = _names_below(objects, f"commits/{quote(epoch, safe='')}")
     # Commits first: a savepoint that finds its commits in the log is seen below.
     count = _delete(objects, (name for name in commits if not name.startswith(logs)))
     tasks = {
@@ -117,7 +117,7 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
             for query, state_name in state_names.items()
         ),
     )
-    state = _scoped(objects, app_prefix(epoch).removesuffix("/"))
+    state = _names_below(objects, app_prefix(epoch).removesuffix("/"))
     strange = [name for name in state if not name.startswith(present)]
     if strange:
         named = _named_objects(checkpoint, objects)

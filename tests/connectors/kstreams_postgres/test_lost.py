@@ -199,8 +199,8 @@ def test_unreachable_database_is_reported_without_the_password() -> None:
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("postgresql://app:s3cret@[::1/db", "no connection string"),
-        ("password=s3cret nonsense", "no connection string"),
+        ("postgresql://app:s3cret@[::1/db", "is not a connection string"),
+        ("password=s3cret nonsense", "is not a connection string"),
     ],
 )
 def test_error_of_invalid_url_contains_no_secret(url: str, why: str) -> None:

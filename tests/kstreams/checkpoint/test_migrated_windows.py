@@ -115,7 +115,7 @@ def test_migrated_values_are_converted_before_merge(tmp_path: Path) -> None:
             tumbling(minutes(1)),
             tumbling(minutes(7)),
             Migration(old(tumbling(minutes(2)))),
-            "is not what is stored: windows size was 0:01:00, now 0:02:00",
+            "differs from the stored one: windows size was 0:01:00, now 0:02:00",
         ),
     ],
     ids=["no-merge", "cut", "cut-later", "overlap", "no-old-windows", "wrong-old-windows"],

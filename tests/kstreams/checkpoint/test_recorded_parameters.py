@@ -61,7 +61,7 @@ def test_checkpoint_without_parameters_opens_and_records_them(
     replace(made, shape=without_parameters(made.shape)).save()
     with caplog.at_level(logging.INFO, "kstreams.checkpoint.start.upgrade"):
         query.upgrade(counted(ONE))
-    assert "they are not compared, and recorded from now on" in caplog.text
+    assert "this start does not compare them, and records them" in caplog.text
     assert Checkpoint.load(home).epoch_numbers == {}
     feed(query, [(61_000, "a", 1)])
     assert results(query) == ["a@0/60000=1@1000"]

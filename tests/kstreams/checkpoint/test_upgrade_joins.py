@@ -265,7 +265,7 @@ def test_upgrade_drops_waiting_records_of_join_only_with_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waits)
-    with pytest.raises(CheckpointMismatchError, match="drain it first") as caught:
+    with pytest.raises(CheckpointMismatchError, match="first run the previous topology") as caught:
         app.upgrade(topology(kv()))
     assert "it holds 6 records for later batches" in caught.value.message
     assert "App.run(until='end', close_windows=True)" in caught.value.message
@@ -312,8 +312,8 @@ def test_upgrade_makes_table_global_with_its_rows_and_ordinary_only_with_reset(
     DurableLog(app.objects, key).restore(pointer, store)
     assert dict(STORE.open(Overlay(store)).range()) == {"ann": ("Ann", 5)}
     assert dict(app.live(COUNTS).range()) == {"a": (1, 5)}
-    with pytest.raises(CheckpointMismatchError, match="would join the stores") as caught:
+    with pytest.raises(CheckpointMismatchError, match="would have the stores") as caught:
         app.upgrade(counting(table=True))
-    assert "reset all but one" in caught.value.message
+    assert "reset the stores of all these groups except one" in caught.value.message
     app.upgrade(counting(table=True), reset={"users"})
     assert dict(app.live(COUNTS).range()) == {"a": (1, 5)}

@@ -180,7 +180,7 @@ def test_table_keys_partitioned_by_librdkafka_default_raise_misplaced_key_error(
             driver.write(USERS, name, name.upper(), partition=crc32(name, 4))
         with pytest.raises(MisplacedKeyError) as caught:
             driver.run()
-    assert "do not reach the equal keys in join 'named'" in caught.value.message
+    assert "so join 'named' would process equal keys in different tasks" in caught.value.message
     assert "consistent_random (CRC32)" in caught.value.hint
     assert "table = builder.to_table('users', moved, store=store)" in caught.value.hint
     assert caught.value.where.topic == "users"

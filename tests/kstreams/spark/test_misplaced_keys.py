@@ -98,7 +98,7 @@ def test_error_on_kafka_names_librdkafka_default_partitioner(
     error, where = caught.value, caught.value.where
     assert where.topic == right
     assert error.expected == partition_of(str(where.key).encode(), PARTITIONS) != where.partition
-    assert "librdkafka's default, consistent_random (CRC32), puts them" in error.hint
+    assert "librdkafka's default partitioner, consistent_random (CRC32):" in error.hint
     assert "set partitioner=murmur2_random in the producer" in error.hint
     assert read_all(kafka, out) == []
     run(meeting(left, fixed, sink=out), "right")

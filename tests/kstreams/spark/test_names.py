@@ -39,7 +39,9 @@ def test_app_id_that_leads_out_of_its_folder_is_rejected(app_id: str) -> None:
 def test_plan_that_names_segment_outside_topic_is_rejected(tmp_path: Path, topic: str) -> None:
     segment = f"{0:020d}-1-5-{'0' * 16}-0.parquet"
     forged = Slice.from_json(["in", topic, 0, 0, 1, segment])
-    with pytest.raises(StateCorruptError, match=r"plan of a batch names .*which is not a segment"):
+    with pytest.raises(
+        StateCorruptError, match=r"plan of a batch names .*which is not the file name"
+    ):
         EmbeddedIO(Embedded(tmp_path / "topics")).read([forged])
 
 

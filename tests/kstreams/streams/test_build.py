@@ -35,8 +35,8 @@ def test_build_reports_stream_that_nothing_uses_with_its_line() -> None:
     texts.filter(lambda _, text: text != ""); here = line()  # fmt: skip  # noqa: E702
     texts.to(OUT)
     assert (
-        f"nothing uses the result of filter(a lambda) at {here}: a call never changes the stream "
-        "that it is made on" in refused(streams.build)
+        f"nothing uses the result of filter(a lambda) at {here}: a method returns a new "
+        "stream and does not change its own stream" in refused(streams.build)
     )
 
 

@@ -131,4 +131,4 @@ def test_trace_of_an_unprocessed_or_no_longer_retained_record_gives_the_reason(
     checkpoint = app.replayed().checkpoint
     checkpoint.commits("lines", checkpoint.log.open()).forget_before(1)
     (gone,) = trace_record(app.replayed(), "lines", partition, offset).batches
-    assert "a batch before 2 has processed it, which is not retained" in gone.not_run
+    assert "a batch before 2 has processed it, and is not retained" in gone.not_run

@@ -202,7 +202,7 @@ BOMB = gzip.compress(b"0" * (64 << 20), mtime=0)
 
 BAD_FILES = (
     (Gzip(Lines(TEXT)), gzip.compress(b"one\n" * 1_000, mtime=0)[:-9], "ends early"),
-    (Gzip(Lines(TEXT)), b"one\ntwo\n", "not whole gzip"),
+    (Gzip(Lines(TEXT)), b"one\ntwo\n", "not a complete gzip file"),
     (Gzip(Lines(TEXT)), b"", "is empty"),
     (Gzip(Lines(TEXT, max_record_bytes=1 << 30)), BOMB, "become more than"),
     (Gzip(Whole(TEXT)), BOMB, "become more than"),

@@ -90,10 +90,10 @@ def test_column_with_many_different_frames_is_parsed_completely() -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "no bytes at all"),
+        (b"", "got no bytes"),
         (b'{"a": 1}', "looks like plain JSON"),
-        (b"\0\0\0", "too few"),
-        (b"\x01" + 15 * b"g", "too few"),
+        (b"\0\0\0", "got only 3 bytes"),
+        (b"\x01" + 15 * b"g", "got only 16 bytes"),
         (b"\x03" + 20 * b"x", "first byte is 0x03"),
         (b"\0\0\0\0\x01", "ends within the message indexes"),
         (b"\0\0\0\0\x01\x04\x00", "ends within the message indexes"),

@@ -161,5 +161,5 @@ def test_plan_with_fields_of_wrong_types_is_rejected(
 
 def test_plan_log_rejects_plans_of_another_epoch(tmp_path: Path) -> None:
     PlanLog(DirectoryObjectStore(tmp_path), log_name="one").write(0, PLAN)
-    with pytest.raises(StateCorruptError, match="copied here from elsewhere"):
+    with pytest.raises(StateCorruptError, match="which was copied to this name"):
         PlanLog(DirectoryObjectStore(tmp_path), log_name="two").newest()

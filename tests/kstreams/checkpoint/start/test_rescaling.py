@@ -120,7 +120,7 @@ def test_start_with_more_partitions_without_permission_names_the_command(tmp_pat
     app = RescaledApp(tmp_path, counting(), 2)
     app.run(FIRST)
     app.grow(3)
-    with pytest.raises(CheckpointMismatchError, match="divide it with `kstreams rescale`"):
+    with pytest.raises(CheckpointMismatchError, match="divide the store with `kstreams rescale`"):
         app.start()
 
 

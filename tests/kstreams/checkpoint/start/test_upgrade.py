@@ -177,7 +177,7 @@ def test_upgrade_with_added_query_keeps_existing_query(tmp_path: Path) -> None:
         (
             topology(kv("t")),
             2,
-            "store 's' is no longer in the topology: its contents would be",
+            "store 's' is no longer in the topology: its rows would be",
         ),
         (topology(), 2, "reset={'s'}"),
         (topology(kv()), 3, "2 partitions before, now 3"),
@@ -321,7 +321,7 @@ def test_timestamped_store_becomes_versioned_and_back_by_reset_or_migration(
 @pytest.mark.parametrize(
     ("migration", "error", "expected_text"),
     [
-        (Migration(kv(value=DOUBLE)), CheckpointMismatchError, "is not what is stored"),
+        (Migration(kv(value=DOUBLE)), CheckpointMismatchError, "differs from the stored one"),
         (Migration(kv(), lambda k, v: 1 / 0), ProcessingError, "ZeroDivisionError"),
         (Migration(kv(), lambda k, v: "text"), KStreamsError, "expected"),
     ],
@@ -352,7 +352,7 @@ def test_upgrade_that_joins_stores_of_two_groups_is_rejected(tmp_path: Path) -> 
         source = builder.add_source(topic.name, topic)
         builder.add_processor(f"p-{topic.name}", filter_(lambda k, v: True), source, stores=[spec])
     app = AppCheckpoint(tmp_path, builder.build())
-    with pytest.raises(CheckpointMismatchError, match="would join the stores"):
+    with pytest.raises(CheckpointMismatchError, match="would have the stores"):
         app.upgrade(topology(kv(), kv("t")))
 
 

@@ -149,7 +149,7 @@ def test_savepoint_that_does_not_fit_is_rejected(
     streams.write(WORDS, [Record("z", "z", 99)])
     other = on_frames(streams, f"{bench.checkpoint}@after", streams.state)
     assert isinstance(other, CheckpointMismatchError)
-    assert f"was begun with fork='{fork}'" in other.message
+    assert f"had fork='{fork}'" in other.message
 
 
 def test_savepoint_of_another_topology_or_task_count_is_rejected(bench: Bench) -> None:

@@ -19,7 +19,7 @@ LAYOUT = Layout("app", "2:abc", ("lines", "by-word"), (4, 8))
     ("other", "says"),
     [
         (replace(LAYOUT, app="other"), "app_id='app', not 'other'"),
-        (replace(LAYOUT, counts=(4, 4)), "other tasks by group"),
+        (replace(LAYOUT, counts=(4, 4)), "other task counts by group"),
         (replace(LAYOUT, fingerprint="2:def"), "another topology"),
     ],
     ids=["app", "tasks", "topology"],

@@ -60,7 +60,7 @@ def test_query_continues_from_its_checkpoint(tmp_path: Path, stream_session: Spa
     fails.unlink()
     other_tasks = failure(streams, frames(streams, topology, tasks=1))
     assert isinstance(other_tasks, CheckpointMismatchError)
-    assert "other tasks by group" in other_tasks.message
+    assert "other task counts by group" in other_tasks.message
 
     streams.run(frames(streams, topology).all)
     sinks: list[Topic[Any, Any]] = [WORDS, COUNTS]

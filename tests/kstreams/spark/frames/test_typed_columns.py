@@ -69,7 +69,7 @@ MISFITS: list[tuple[pa.DataType, Serde[Any], str]] = [
     (pa.int64(), INT32, "it is int64, expected int32"),
     (pa.int32(), DOUBLE, "it is int32, expected double"),
     (pa.bool_(), TEXT, "it is bool, expected string"),
-    (pa.int32(), BYTES, "takes bytes alone"),
+    (pa.int32(), BYTES, "reads only bytes"),
     (without(GIVEN, "note"), READINGS, "not 'place', 'celsius', 'note'"),
     (
         pa.struct([*without(GIVEN, "place"), ("place", without(PLACE, "floor"))]),

@@ -64,7 +64,7 @@ def test_missing_delta_is_detected(app: Committing) -> None:
     for at in range(len(pointer.deltas)):
         deltas = (*pointer.deltas[:at], *pointer.deltas[at + 1 :])
         problem = line_problem(replace(pointer, deltas=deltas), links_of(app, pointer))
-        assert "there is nothing between" in problem or "it ends at version" in problem
+        assert "deltas are missing between" in problem or "it ends at version" in problem
 
 
 def test_delta_of_another_attempt_is_detected(app: Committing) -> None:

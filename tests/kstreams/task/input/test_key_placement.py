@@ -78,10 +78,10 @@ def test_misplaced_key_error_names_key_partition_and_librdkafka_partitioner() ->
     error, where = caught.value, caught.value.where
     assert error.expected == murmur2(wrong[0].encode())
     assert f"belongs to partition {error.expected} by murmur2" in error.message
-    assert "do not reach the equal keys in store 'both'" in error.message
+    assert "so store 'both' would process equal keys in different tasks" in error.message
     assert (where.topic, where.partition, where.offset) == ("right", 3, offset)
     assert (where.node, where.key, where.timestamp) == ("right", wrong[0], wrong[2])
-    assert "librdkafka's default, consistent_random (CRC32)" in error.hint
+    assert "librdkafka's default partitioner, consistent_random (CRC32)" in error.hint
     assert "partitioner=murmur2_random" in error.hint
     assert "moved = builder.repartition('right-moved', read, key=topic.key" in error.hint
 
@@ -96,7 +96,7 @@ def test_misplaced_key_error_names_partition_count_before_topic_was_enlarged() -
 @pytest.mark.parametrize("key", ["", "user-1"], ids=["empty", "one"])
 def test_misplaced_key_error_of_ambiguous_keys_names_usual_reason(key: str) -> None:
     partition = next(p for p in range(8) if p not in (murmur2(key.encode()), crc32(key.encode())))
-    with pytest.raises(MisplacedKeyError, match="places keys by another rule") as caught:
+    with pytest.raises(MisplacedKeyError, match="uses another partitioner") as caught:
         task(joined(), partition).run(queue_of([(key, 1, 1)], entry="left", partition=partition))
     assert "any partition for an empty key" in caught.value.hint
     assert "Topic(partitioner=...)" in caught.value.hint
