@@ -72,7 +72,7 @@ def as_place(place: str | os.PathLike[str] | Place) -> Place:
         if not (callable(getattr(place, "open", None)) and hasattr(place, "place")):
             raise TypeError(
                 "expected the path of a directory or storage settings such as S3(...), got "
-                "{type(place).__name__}"
+                f"{type(place).__name__}"
             )
         return place
     if not place or "://" in place:

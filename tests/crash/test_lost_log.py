@@ -299,14 +299,14 @@ def test_damaged_file_is_named_in_the_error(
 def test_commit_copied_to_a_later_number_is_refused(harness: Harness) -> None:
     last = commits_of(harness)[-1]
     shutil.copy(last, last.with_name(f"{BATCHES:020d}.json"))
-    with pytest.raises(StateCorruptError, match=f"{BATCHES:020d}.json.*copied here"):
+    with pytest.raises(StateCorruptError, match=f"{BATCHES:020d}.json.*copied to this name"):
         harness.recover(driver=True)
 
 
 def test_plan_copied_to_a_later_number_is_refused(harness: Harness) -> None:
     last = plans_of(harness)[-1]
     shutil.copy(last, last.with_name(f"{BATCHES:012d}.json"))
-    with pytest.raises(StateCorruptError, match=f"{BATCHES:012d}.json.*copied here"):
+    with pytest.raises(StateCorruptError, match=f"{BATCHES:012d}.json.*copied to this name"):
         harness.recover(driver=True)
 
 

@@ -78,7 +78,12 @@ BIG: Headers = (("name", b"x" * 200),)
         (TopicLimits(before_ms=5), Record(b"k", b"", 9_994), "before the clock", "before.max.ms"),
         (TopicLimits(max_bytes=600), Record(b"k", b"", 1, BIG), "larger", "max.message.bytes"),
         (TopicLimits(needs_key=True), Record(None, b"", 1), "without a key", "cleanup.policy"),
-        (TopicLimits(plain_names=True), Record(b"", b"", 1, (("\0", b""),)), "NUL", "NUL"),
+        (
+            TopicLimits(plain_names=True),
+            Record(b"", b"", 1, (("\0", b""),)),
+            "null character",
+            "null character",
+        ),
     ],
     ids=["first time", "ahead", "before", "size", "key", "NUL"],
 )

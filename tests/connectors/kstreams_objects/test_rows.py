@@ -170,7 +170,7 @@ def test_objects_sink_accepts_path_or_storage_as_place(tmp_path: Path) -> None:
     write(sink, given(("k", {"a": 1})))
     assert [path.read_text() for path in _files(tmp_path)] == ['{"a":1}\n']
     wrong: Any = 7
-    with pytest.raises(TypeError, match="int is neither"):
+    with pytest.raises(TypeError, match="got int"):
         Objects(wrong, format=JsonLines(), row=_columns)
     with pytest.raises(ValueError, match="not the path of a directory"):
         Objects("s3://bucket", format=JsonLines(), row=_columns)

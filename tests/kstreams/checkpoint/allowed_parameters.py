@@ -144,8 +144,8 @@ ALLOWED = {
     "longer-deduplication": Allowed(
         deduplicated(10, by_key()),
         deduplicated(100, by_key()),
-        "store 's': deduplicate within was 0:00:00.010000, now 0:00:00.100000: ids that are "
-        "forgotten count as new",
+        "store 's': deduplicate within was 0:00:00.010000, now 0:00:00.100000: ids that have "
+        "expired already count as new",
         [(10, "a", 0), (10, "b", 0), (32, "c", 0)],
         [(33, "b", 1), (90, "b", 2)],
         ["b=1@33"],
@@ -153,8 +153,8 @@ ALLOWED = {
     "shorter-deduplication": Allowed(
         deduplicated(100, by_key()),
         deduplicated(10, by_key()),
-        "store 's': deduplicate within was 0:00:00.100000, now 0:00:00.010000: ids are compared "
-        "by the new span",
+        "store 's': deduplicate within was 0:00:00.100000, now 0:00:00.010000: ids expire by "
+        "the new duration",
         [(10, "a", 0)],
         [(15, "a", 1), (25, "a", 2)],
         ["a=2@25"],
@@ -180,8 +180,8 @@ ALLOWED = {
     "longer-interval": Allowed(
         emitted(every(ms(10))),
         emitted(every(ms(100))),
-        "store 's-waiting': emit interval was 0:00:00.010000, now 0:00:00.100000: results that are "
-        "held back come by the old interval or the new one",
+        "store 's-waiting': emit interval was 0:00:00.010000, now 0:00:00.100000: buffered "
+        "results are released by the old or the new interval",
         [(5, "a", 1)],
         [(12, "b", 1), (101, "c", 1)],
         ["a@0/600000=1@5", "b@0/600000=1@12"],
@@ -189,8 +189,8 @@ ALLOWED = {
     "shorter-interval": Allowed(
         emitted(every(ms(100))),
         emitted(every(ms(10))),
-        "store 's-waiting': emit interval was 0:00:00.100000, now 0:00:00.010000: results that are "
-        "held back come by the old interval or the new one",
+        "store 's-waiting': emit interval was 0:00:00.100000, now 0:00:00.010000: buffered "
+        "results are released by the old or the new interval",
         [(5, "a", 1)],
         [(6, "b", 1), (12, "c", 1)],
         ["a@0/600000=1@5", "b@0/600000=1@6"],
@@ -198,8 +198,8 @@ ALLOWED = {
     "longer-rate-limit": Allowed(
         emitted(at_most_every(ms(10))),
         emitted(at_most_every(ms(100))),
-        "store 's-waiting': emit interval was 0:00:00.010000, now 0:00:00.100000: results that are "
-        "held back come by the old interval or the new one",
+        "store 's-waiting': emit interval was 0:00:00.010000, now 0:00:00.100000: buffered "
+        "results are released by the old or the new interval",
         [(5, "a", 1), (6, "a", 1)],
         [(16, "b", 1), (20, "a", 1), (115, "b", 1)],
         ["b@0/600000=1@16", "a@0/600000=2@6"],
@@ -207,8 +207,8 @@ ALLOWED = {
     "shorter-rate-limit": Allowed(
         emitted(at_most_every(ms(100))),
         emitted(at_most_every(ms(10))),
-        "store 's-waiting': emit interval was 0:00:00.100000, now 0:00:00.010000: results that are "
-        "held back come by the old interval or the new one",
+        "store 's-waiting': emit interval was 0:00:00.100000, now 0:00:00.010000: buffered "
+        "results are released by the old or the new interval",
         [(5, "a", 1), (6, "a", 1)],
         [(50, "a", 1), (105, "b", 1), (106, "b", 1), (115, "c", 1)],
         ["b@0/600000=1@105", "a@0/600000=3@50", "c@0/600000=1@115", "b@0/600000=2@106"],

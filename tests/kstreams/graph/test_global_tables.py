@@ -69,7 +69,7 @@ def test_store_of_global_table_cannot_be_used_by_processors() -> None:
     builder.add_processor("own", map_values(str), builder.add_source("more", WORDS), stores=[TABLE])
     with pytest.raises(TopologyError) as caught:
         builder.build()
-    assert any("tasks only read it, by reads=" in text for text in caught.value.problems)
+    assert any("tasks may only read it: use reads=" in text for text in caught.value.problems)
 
 
 def test_two_global_tables_with_one_store_are_rejected() -> None:

@@ -160,7 +160,7 @@ def test_processor_reads_table_and_cannot_write_it() -> None:
 def test_read_of_store_that_is_not_a_table_is_rejected() -> None:
     builder = TopologyBuilder("t")
     builder.add_processor("look", Look, builder.add_source("s", LEFT), reads=[RIGHTS])
-    with pytest.raises(TopologyError, match="which no table of this topology has"):
+    with pytest.raises(TopologyError, match="no table of this topology has this store"):
         builder.build()
 
 

@@ -272,7 +272,7 @@ def test_forwarded_session_that_grows_is_deleted_downstream(execution: Any) -> N
 @pytest.mark.parametrize(
     ("windows", "emit", "why"),
     [
-        (TUMBLING, at_most_every(minutes(1)), "each record by itself"),
+        (TUMBLING, at_most_every(minutes(1)), "processes each record separately"),
         (SessionWindows(minutes(1)), every(minutes(1)), "every.. of SessionWindows"),
     ],
 )

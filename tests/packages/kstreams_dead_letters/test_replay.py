@@ -157,7 +157,7 @@ def test_each_record_is_replayed_once_whenever_the_process_is_killed(
     replay_letters(topics, DLQ)
     values = sorted(record.value or b"" for record in records(topics))
     assert values == [b"00", b"01", b"10", b"11"]
-    assert list(Path(topics.root).rglob(".staged/*/*.parquet")) == []
+    assert list(Path(topics.root).rglob(".staged/*/*.*")) == []
 
 
 def test_concurrent_replay_and_damaged_replay_mark_are_refused(

@@ -189,7 +189,7 @@ def test_explanation_after_loss_of_source_records_has_history_and_offsets(tmp_pa
     app = Explained(tmp_path, made.words())
     app.batch(lines("a"))
     app.batch(lines("a"))
-    for segment in (tmp_path / "topics").rglob("*.parquet"):
+    for segment in (tmp_path / "topics").rglob("*.rows"):
         if segment.parent.parent.name == "lines" or "lines" in str(segment):
             segment.unlink()
     (change,) = app.explain(made.COUNTS, "a").explained

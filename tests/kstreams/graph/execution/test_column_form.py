@@ -113,5 +113,5 @@ def test_column_form_of_plain_class_or_function_is_none() -> None:
 
 
 def test_column_input_without_source_records_rejects_access_to_records() -> None:
-    with pytest.raises(TypeError, match="the input has no serdes of records"):
+    with pytest.raises(TypeError, match="the input of the node has no serdes"):
         _ = Input(Need.COLUMNS).records

@@ -166,7 +166,10 @@ def test_lookup_answer_that_is_not_a_mapping_is_rejected() -> None:
 
     with (
         driver(Service(ask), left(named)) as test,
-        pytest.raises(ProcessingError, match="ask returned list, expected a mapping"),
+        pytest.raises(
+            ProcessingError,
+            match="the ask\\(\\) function of a service returned list, expected a mapping",
+        ),
     ):
         test.pipe(IN, "a", 1)
 
