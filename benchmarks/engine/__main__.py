@@ -6,6 +6,7 @@
     python -m benchmarks.engine apps executors       # lag of three apps; empty batches by executor
     python -m benchmarks.engine backlog              # 20 M records, peak memory of workers
     python -m benchmarks.engine telemetry            # overhead of telemetry, in pairs of batches
+    python -m benchmarks.engine streams              # kstreams.streams against the builder
     python -m benchmarks.engine --json engine.json   # also write the figures as JSON
     python -m benchmarks.engine --profile count-rocksdb-uniform   # profile the run
 
@@ -20,14 +21,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import executors, on_spark, one_task, several_apps, telemetry
+from benchmarks.engine import executors, fluent, on_spark, one_task, several_apps, telemetry
 from benchmarks.machine import machine
 
 BACKLOG = 20_000_000
 
 
 def main() -> None:
-    known = [*one_task.CASES, "spark", "executors", "apps", "backlog", "telemetry"]
+    known = [*one_task.CASES, "spark", "executors", "apps", "backlog", "telemetry", "streams"]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -51,7 +52,7 @@ def main() -> None:
     if unknown := sorted(set(options.cases) - set(known)):
         parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(known)}")
     smoke: bool = options.smoke
-    chosen = options.cases or known[:-2]
+    chosen = options.cases or known[:-3]
     sizes = one_task.Sizes(rounds=options.rounds)
     if smoke:
         sizes = one_task.Sizes(batch=1_000, batches=2, rounds=1)
@@ -71,6 +72,9 @@ def main() -> None:
         if "telemetry" in chosen:
             batch, count = (1_000, 4) if smoke else (25_000, 30)
             figures["telemetry"] = telemetry.pairs(home, batch, count)
+        if "streams" in chosen:
+            batch, count = (1_000, 4) if smoke else (25_000, 30)
+            figures["streams"] = fluent.pairs(batch, count)
         if "backlog" in chosen:
             figures["backlog"] = on_spark.backlog(home, 100_000 if smoke else BACKLOG)
     if options.json is not None:

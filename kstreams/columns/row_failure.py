@@ -49,8 +49,9 @@ def called(function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
     Raises:
         RowFailure: The function raised at a row.
     """
-    if isinstance(function, RowsFunction):
-        return function.rows(*columns)
+    given: object = function
+    if isinstance(given, RowsFunction):
+        return given.rows(*columns)
     rows = iter(columns[0])
     try:
         if len(columns) == 1:
