@@ -1,4 +1,4 @@
-"""What a peer guarantees about its results, and what it keeps to do so."""
+"""The durability of a peer: delivery guarantee, commits, and place of the state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Durability:
     Attributes:
         delivery: The guarantee for results after a crash.
         commits: The time between two commits, or the event that starts one.
-        state: Where the state is, and what restores it after a crash.
+        state: The place of the state, and the copy that a restart reads.
     """
 
     delivery: Delivery

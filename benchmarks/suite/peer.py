@@ -105,7 +105,7 @@ class Peer(Protocol):
         emits_updates: Whether it emits results while their window is open, so that there is a lag
             to measure.
         most_records: The maximum number of records in a run, for slow peers.
-        durability: Its delivery guarantee, commits and state.
+        durability: The delivery guarantee, the commits and the state.
     """
 
     @property
