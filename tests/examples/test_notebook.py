@@ -70,7 +70,7 @@ def test_notebook_runs_and_draws_topologies_and_a_changing_table(
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    notebook = nbformat.reads(NOTEBOOK.read_text(), as_version=4)
+    notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]  # untyped
     notebook.cells = [
         cell for cell in notebook.cells if SET_UP not in cell.metadata.get("tags", ())
     ]
