@@ -20,6 +20,8 @@ root_doc = "index"
 exclude_patterns = ["README.md"]
 html_theme = "furo"
 html_title = "kstreams"
+html_static_path = ["static"]
+html_js_files = [("accessible.js", {"defer": "defer"})]
 
 myst_heading_anchors = 3
 # Links to files of the repository that are no pages, such as examples, stay links to files.

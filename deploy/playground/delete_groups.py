@@ -10,7 +10,7 @@ import os
 import sys
 
 from confluent_kafka.admin import AdminClient
-from word_count import TOPICS, topology
+from count_words import TOPICS, topology
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.store_place import checkpoint_of

@@ -1,4 +1,4 @@
-"""Writes a line per second to the topic of `word_count.py`, until it is stopped.
+"""Writes a line per second to the topic of `count_words.py`, until it is stopped.
 
 LIMIT, an environment variable, is the number of lines after which it ends.
 """
@@ -9,7 +9,7 @@ import itertools
 import os
 import time
 
-from word_count import LINES, TOPICS
+from count_words import LINES, TOPICS
 from words_pb2 import Line
 
 from kstreams import Emitter

@@ -1,4 +1,4 @@
-"""Empties the results of `word_count.py` and resets the app, while the app does not run.
+"""Empties the results of `count_words.py` and resets the app, while the app does not run.
 
 The next run counts all lines again.
 """
@@ -11,7 +11,7 @@ from contextlib import closing
 
 import psycopg
 import set_up
-from word_count import TOPICS, TOTALS, topology
+from count_words import TOPICS, TOTALS, topology
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Creates the topics, the schemas, the bucket and the table of `word_count.py`, if missing."""
+"""Creates the topics, the schemas, the bucket and the table of `count_words.py`, if missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import boto3
 import psycopg
-from word_count import LINE, LINES, REGISTRY, TOPICS, TOTAL, TOTALS
+from count_words import LINE, LINES, REGISTRY, TOPICS, TOTAL, TOTALS
 
 PARTITIONS = 2
 TABLE = "CREATE TABLE IF NOT EXISTS totals (word text PRIMARY KEY, count bigint)"

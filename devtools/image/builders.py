@@ -25,11 +25,13 @@ _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 _PIP_CONF = "[global]\ncert = /etc/ssl/machine.crt\n"
 _MOUNTED = """
 set -eu
+touch "$1/etc/hosts"
 mount --bind "$1" "$1"
 mount -o remount,bind,ro "$1"
 mount -t tmpfs -o mode=1777 tmpfs "$1/tmp"
 mount -t proc proc "$1/proc"
 mount --rbind /dev "$1/dev"
+mount --bind /etc/hosts "$1/etc/hosts"
 root=$1
 user=$2
 shift 2

@@ -1,4 +1,4 @@
-"""What a built image must do. Each trial returns its problem; empty if there is none."""
+"""Trials of a built image. Each trial returns its problem, or an empty text."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from devtools.workspace import ROOT
 _COMPOSE = ("docker", "compose")
 _LISTEN = (
     "kstreams", "topics", "tail", "totals", "--follow", "--from=beginning",
-    "--value-serde=word_count:TOTALS.value",
+    "--value-serde=count_words:TOTALS.value",
 )  # fmt: skip
 _POLL_S = 0.5
 

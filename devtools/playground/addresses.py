@@ -1,4 +1,4 @@
-"""Where the servers of a running playground are, for commands from other terminals."""
+"""The addresses of the servers of a running playground, for commands in other terminals."""
 
 from __future__ import annotations
 

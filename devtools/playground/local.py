@@ -82,7 +82,7 @@ class LocalPlayground:
             self._end_app()
             self.addresses.confirm_stop()
         elif not stopped and (self._app is None or self._app.poll() is not None):
-            self._app = self._launch("word_count.py")
+            self._app = self._launch("count_words.py")
 
     def run(self, program: str) -> str:
         """Run a program of deploy/playground, and return its output.
@@ -143,7 +143,7 @@ class LocalPlayground:
         place = f"http://127.0.0.1:{port}"
         program = str(Path(sys.executable).parent / "kstreams")
         command = [program, "serve", self._variables["CHECKPOINT"]]
-        command += ["--topology=word_count:topology", "--connection=word_count:TOPICS"]
+        command += ["--topology=count_words:topology", "--connection=count_words:TOPICS"]
         command += [f"--bind=127.0.0.1:{port}"]
         process = self._spawn(command, "serve")
         self._stack.callback(_end, process)

@@ -141,8 +141,8 @@ def run_entrypoint(tmp_path: Path, *arguments: str, **variables: str) -> list[st
 
 
 def test_entrypoint_starts_an_executor_with_all_java_options(tmp_path: Path) -> None:
-    names = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_IP")
-    names += ("RESOURCE_PROFILE_ID", "EXECUTOR_POD_NAME")
+    names = ["DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_IP"]
+    names += ["RESOURCE_PROFILE_ID", "EXECUTOR_POD_NAME"]
     options = {f"SPARK_JAVA_OPT_{number}": f"-Da{number}=b c" for number in range(12)}
     settings = {f"SPARK_{name}": name.lower() for name in names}
     command = run_entrypoint(

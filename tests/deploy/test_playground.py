@@ -152,7 +152,7 @@ def test_playground_of_processes_counts_words_and_counts_them_again_after_a_rese
             counts = table()
             return (counts.get("stream"), counts.get("a"), counts.get("record")) == (6, 10, 4)
 
-        log = tmp_path / "word_count.log"
+        log = tmp_path / "count_words.log"
         eventually(is_counted, log)
         assert any('"stream"' in each and "count: 6" in each for each in tail("totals", playground))
         committed = 'kstreams_committed_batch{app="word-count"'
@@ -172,7 +172,7 @@ def tail(topic: str, playground: LocalPlayground) -> list[str]:
     """Return the values that `make listen` shows."""
     command = [str(Path(sys.executable).parent / "kstreams"), "topics", "tail", topic]
     done = subprocess.run(
-        [*command, "--value-serde", "word_count:TOTALS.value", "--format", "json"],
+        [*command, "--value-serde", "count_words:TOTALS.value", "--format", "json"],
         env={**os.environ, **playground.variables},
         capture_output=True,
         text=True,

@@ -54,9 +54,13 @@ topology = streams.build()
 
 
 def main() -> None:
-    engine = "embedded" if os.environ.get("ENGINE") == "embedded" else "spark"
-    checkpoint = os.environ["CHECKPOINT"]
-    App(topology, TOPICS, state=RocksDB(), checkpoint=checkpoint, engine=engine).run()
+    App(
+        topology,
+        TOPICS,
+        state=RocksDB(),
+        checkpoint=os.environ["CHECKPOINT"],
+        engine="embedded" if os.environ.get("ENGINE") == "embedded" else "spark",
+    ).run()
 
 
 if __name__ == "__main__":
