@@ -147,7 +147,7 @@ def test_nodes_that_share_store_with_different_parameters_are_rejected() -> None
         builder.add_processor(name, windowed_aggregate(windows, count(), store=store), source)
     with pytest.raises(TopologyError, match="nodes 'one' and 'seven' share store 's'") as caught:
         builder.build()
-    assert "windows.size_ms is 0:01:00 in the one and 0:07:00 in the other" in str(caught.value)
+    assert "windows.size_ms is 0:01:00 in one and 0:07:00 in the other" in str(caught.value)
 
 
 def test_error_suggests_migration_only_for_stores_that_support_it(tmp_path: Path) -> None:

@@ -185,9 +185,9 @@ def pairs(before: int, after: int, grace: int, *, joined: bool = True) -> Topolo
 @pytest.mark.parametrize(
     ("spans", "expected_line"),
     [
-        ((0, 2_000, 5), "records that the old range has expired are not joined"),
-        ((0, 1_000, 50), "records that the old range has expired are not joined"),
-        ((1, 500, 5), "records that the old range has expired are not joined"),
+        ((0, 2_000, 5), "records that have expired already are not joined"),
+        ((0, 1_000, 50), "records that have expired already are not joined"),
+        ((1, 500, 5), "records that have expired already are not joined"),
         ((0, 500, 5), "records expire sooner"),
     ],
 )
@@ -201,8 +201,8 @@ def test_changed_bounds_of_stream_join_are_accepted(
     lines = planned(app, pairs(*spans), caplog)
     now = f"before {spans[0]:,} ms, after {spans[1]:,} ms, grace {spans[2]:,} ms"
     assert (
-        "join 'pairs' of group 'a': within before 0 ms, after 1,000 ms, grace 5 ms before, "
-        f"now {now}: {expected_line}"
+        "join 'pairs' of group 'a': it had before 0 ms, after 1,000 ms, grace 5 ms, and now has "
+        f"{now}: {expected_line}"
     ) in lines
     assert "store 'pairs': same: keep" in lines
     assert (app.checkpoint.epoch_numbers, app.last().batch) == ({}, 3)
