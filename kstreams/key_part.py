@@ -84,7 +84,7 @@ class KeyPartPartitioner:
 
 def partition_by_part(
     function: Callable[[K], object], *, key: Serde[K], name: str | None = None
-) -> KeyPartPartitioner:
+) -> Partitioner:
     """Create a partitioner by a part of the key, for topics; edges have `partition_by=`.
 
     Args:

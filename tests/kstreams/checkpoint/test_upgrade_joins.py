@@ -201,8 +201,8 @@ def test_changed_bounds_of_stream_join_are_accepted(
     lines = planned(app, pairs(*spans), caplog)
     now = f"before {spans[0]:,} ms, after {spans[1]:,} ms, grace {spans[2]:,} ms"
     assert (
-        "join 'pairs' of group 'a': it had before 0 ms, after 1,000 ms, grace 5 ms, "
-        f"and now has {now}: {expected_line}"
+        "join 'pairs' of group 'a': it had before 0 ms, after 1,000 ms, grace 5 ms, and now has "
+        f"{now}: {expected_line}"
     ) in lines
     assert "store 'pairs': same: keep" in lines
     assert (app.checkpoint.epoch_numbers, app.last().batch) == ({}, 3)

@@ -76,7 +76,7 @@ def planned(name: str, *options: str) -> tuple[int, str]:
         ("other", ("--reset", "counts"), 3, "store 'counts': changed"),
         ("none", (), 1, "store 'counts' is no longer in the topology"),
         ("none", ("--reset", "counts"), 3, "store 'counts': removed: drop"),
-        ("same", ("--reset", "nothing"), 1, "reset={...} names 'nothing'"),
+        ("same", ("--reset", "nothing"), 1, "names 'nothing', but neither"),
         ("renamed", (), 1, "Hint: kstreams plan planned:renamed --checkpoint c --rename"),
         ("renamed", ("--rename", "counts=totals"), 3, "store 'totals': new: migrate"),
         ("two", (), 1, "Hint: kstreams plan planned:two --checkpoint c --reset counts"),
