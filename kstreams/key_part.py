@@ -68,9 +68,8 @@ class KeyPartPartitioner:
         except RowFailure as failure:
             raise failure.reason from None
         data = pa.array(list(map(self._encoded, parts)), pa.binary())
-        places = found.indices.fill_null(-1).to_numpy()
-        found_places = np.append(partitions_of(data, partitions), np.int32(-1))
-        return found_places[places].astype(np.int32, copy=False)
+        places: npt.NDArray[np.int32] = found.indices.fill_null(-1).to_numpy()
+        return np.append(partitions_of(data, partitions), np.int32(-1))[places]
 
     def _encoded(self, part: object) -> bytes:
         serde = _serde_of(part)
