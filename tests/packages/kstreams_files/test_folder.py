@@ -373,7 +373,7 @@ def test_log_name_must_be_a_topic_name_that_no_topic_has(tmp_path: Path) -> None
         folder("a/b", tmp_path, Lines(TEXT))
     builder = TopologyBuilder("files")
     builder.add_sink("out", OUT, builder.add_source("in", folder("out", tmp_path, Lines(TEXT))))
-    with pytest.raises(TopologyError, match="give one of them another"):
+    with pytest.raises(TopologyError, match="rename one of them"):
         builder.build()
 
 
