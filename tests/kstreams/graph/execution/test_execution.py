@@ -387,7 +387,7 @@ def test_describe_shows_multiline_reason_for_records_on_one_line() -> None:
     topology = directly_below(counted(key=_TwoLines()), Topic("clicks", _TwoLines(), INT64)).build()
     (line,) = [line for line in topology.describe().splitlines() if "execution:" in line[:30]]
     assert line.strip().startswith(
-        "execution: records (keys have the serde text\\n  execution: columns, and"
+        "execution: records (keys have the serde text\\n  execution: columns, but"
     )
 
 
