@@ -69,7 +69,8 @@ class KeyPartPartitioner:
             raise failure.reason from None
         data = pa.array(list(map(self._encoded, parts)), pa.binary())
         places = found.indices.fill_null(-1).to_numpy()
-        return np.append(partitions_of(data, partitions), np.int32(-1))[places]
+        owners: npt.NDArray[np.int32] = np.append(partitions_of(data, partitions), np.int32(-1))
+        return np.asarray(owners[places], np.int32)
 
     def _encoded(self, part: object) -> bytes:
         serde = _serde_of(part)
@@ -84,7 +85,7 @@ class KeyPartPartitioner:
 
 def partition_by_part(
     function: Callable[[K], object], *, key: Serde[K], name: str | None = None
-) -> KeyPartPartitioner:
+) -> Partitioner:
     """Create a partitioner by a part of the key, for topics; edges have `partition_by=`.
 
     Args:

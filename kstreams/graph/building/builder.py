@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, overload
 
+from kstreams._types import K2, V2, K, V
 from kstreams.errors import TopologyError
 from kstreams.graph.building.cogroup_builder import CogroupBuilder
 from kstreams.graph.building.foreign_builder import ForeignBuilder
@@ -48,15 +49,6 @@ from kstreams.times import positive_ms, span_ms
 from kstreams.topic import Nulls, Topic, TopicChoice, partitioner_for
 
 __all__ = ("TopologyBuilder",)
-
-K = TypeVar("K")
-"""Type of keys."""
-V = TypeVar("V")
-"""Type of values."""
-K2 = TypeVar("K2")
-"""Type of the keys that a processor forwards."""
-V2 = TypeVar("V2")
-"""Type of the values that a processor forwards."""
 
 
 class TopologyBuilder(
@@ -248,8 +240,7 @@ class TopologyBuilder(
                 `kstreams.io.partition_by_part`.
 
         Raises:
-            TopologyError: `partitions` is below 1 or above `MAX_PARTITIONS`, or the edge has both
-                `partitioner` and `partition_by`.
+            TopologyError: `partitions` is below 1 or too large, or both partitioners are given.
 
         Source: `KStream#repartition`; null keys as since KIP-962, `partition_by` as KIP-759.
         """
@@ -257,8 +248,7 @@ class TopologyBuilder(
         if problem:
             raise TopologyError(f"repartition {name!r}: {problem}")
         place, own = f"repartition {name!r}", plain_of(key)
-        chosen = edge_partitioner(partitioner, partition_by, own, place)
-        rule = partitioner_for(chosen, key, place)
+        rule = partitioner_for(edge_partitioner(partitioner, partition_by, own, place), key, place)
         node = RepartitionNode(
             name,
             self._names(name, parents),
