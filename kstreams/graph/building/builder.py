@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Literal, overload
 
-from kstreams._types import K2, V2, K, V
+from kstreams._types import K, V
 from kstreams.errors import TopologyError
 from kstreams.graph.building.cogroup_builder import CogroupBuilder
 from kstreams.graph.building.foreign_builder import ForeignBuilder
