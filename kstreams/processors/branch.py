@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic
 
@@ -121,7 +121,8 @@ class _Branching(Generic[K, V]):
 
     def _computed(self, source: ColumnSource) -> RecordColumns | Reason:
         found: list[tuple[str, Computation]] = []
-        for label, test in self.branches:
+        branches: Sequence[tuple[str, object]] = self.branches
+        for label, test in branches:
             if not isinstance(test, TreeFunction):
                 return f"the predicate of branch {label!r} is not a columns(...)"
             computation = test.records_computation(source.key, source.value)

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from kstreams._types import Ints
+from kstreams._types import Bools, Ints
 from kstreams.columns.row_failure import RowFailure, called
 from kstreams.expressions.computation import Computation
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, RecordColumns
@@ -54,10 +54,10 @@ class Branches(Generic[T]):
         waiting, found = np.arange(table.num_rows), list[tuple[str, Ints]]()
         failure: RowFailure | None = None
         for child, test in self.tests:
-            while True:
+            true: Bools | None = None
+            while true is None:
                 try:
                     true = np.array(called(bool, results(test, waiting)), np.bool_)
-                    break
                 except RowFailure as exc:  # a later predicate may raise at a previous row
                     failure = RowFailure(int(waiting[exc.row]), exc.reason)
                     waiting = waiting[: exc.row]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import BYTES, DOUBLE, INT64, TEXT, Topic, TopologyBuilder, timestamped_store
+from kstreams import BYTES, DOUBLE, INT64, TEXT, Serde, Topic, TopologyBuilder, timestamped_store
 from kstreams.durations import minutes
 from kstreams.errors import PartitionCountError, SerializationError, TopologyError
 from kstreams.io import Murmur2Partitioner, Partitioner, partition_by_part
@@ -41,7 +41,7 @@ class Order:
     price: float
 
 
-PAIR = TupleSerde(TEXT, INT64)
+PAIR: Serde[Any] = TupleSerde(TEXT, INT64)
 BASKET = json_serde(Basket)
 ORDERS = Topic("orders", BYTES, json_serde(Order))
 CLICKS = Topic("clicks", BYTES, json_serde(Order))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
+from kstreams._types import K, V
 from kstreams.errors import TopologyError
 from kstreams.graph.building.cogroup_builder import CogroupBuilder
 from kstreams.graph.building.foreign_builder import ForeignBuilder
@@ -44,15 +45,6 @@ from kstreams.times import positive_ms, span_ms
 from kstreams.topic import Topic, TopicChoice
 
 __all__ = ("TopologyBuilder",)
-
-K = TypeVar("K")
-"""Type of keys."""
-V = TypeVar("V")
-"""Type of values."""
-K2 = TypeVar("K2")
-"""Type of the keys that a processor forwards."""
-V2 = TypeVar("V2")
-"""Type of the values that a processor forwards."""
 
 
 class TopologyBuilder(

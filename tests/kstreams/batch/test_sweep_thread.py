@@ -15,6 +15,10 @@ def _failing() -> None:
     raise StoreError("the disk cannot be written")
 
 
+def _wait(event: threading.Event) -> None:
+    event.wait(10)
+
+
 def test_clean_up_runs_while_caller_continues() -> None:
     sweeps, may_end, ended = SweepThread("words"), threading.Event(), threading.Event()
 
@@ -73,7 +77,7 @@ def test_clean_up_that_does_not_end_is_logged_at_end_of_query(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     sweeps, may_end = SweepThread("words"), threading.Event()
-    sweeps.begin(lambda: may_end.wait(10) and None)
+    sweeps.begin(lambda: _wait(may_end))
     with caplog.at_level(logging.WARNING):
         sweeps.finish(0.01)
     may_end.set()

@@ -184,7 +184,7 @@ def test_key_codes_merge_encodings_of_one_key() -> None:
 
 
 def test_key_codes_sort_tuples_as_stores_do() -> None:
-    pair = TupleSerde(TEXT, INT64)
+    pair: Serde[Any] = TupleSerde(TEXT, INT64)
     keys = [("b", -1), ("a", 5), ("a", -5), ("a", 5)]
     codes = KeyCodes(pa.array(map(pair.serialize, keys), pa.binary()), pair, EncodedType(pair))
     stored = codes.stored.to_pylist()
