@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kstreams import INT64, TEXT, Topic, Topology
+from kstreams import INT64, TEXT, Embedded, Topic, Topology
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.stores import timestamped_store
 from kstreams.streams import Streams
 from kstreams_shadow.replica import ReplicaSettings
-from kstreams_shadow.shadow_home import ShadowHome, Side
+from kstreams_shadow.shadow_home import ShadowHome
 from kstreams_shadow.shadow_run import ShadowRun, ShadowSettings
 from tests.support.apps.stepped_app import ByHand
 
@@ -26,7 +26,9 @@ __all__ = (
     "by_value",
     "counting",
     "filtering",
+    "follow",
     "louder",
+    "tallies",
 )
 
 EVENTS = Topic("events", key=TEXT, value=INT64)
@@ -82,12 +84,18 @@ class ShadowedApp:
 
     def __init__(self, home: Path, old: Topology) -> None:
         self.home, self.old = home, old
-        self.app = self.start(old)
+        self._app: ByHand | None = None
+
+    @property
+    def app(self) -> ByHand:
+        """The running app; the first use starts it with its old topology."""
+        return self._app or self.start(self.old)
 
     def start(self, topology: Topology) -> ByHand:
         """Start the app with a topology, as after a stop or a kill."""
-        self.app = ByHand(self.home, topology, partitions={"events": 2, "results": 2})
-        return self.app
+        counts = {"events": 2, "results": 2}
+        self._app = ByHand(self.home, topology, partitions=counts)
+        return self._app
 
     def run(self, *batches: Sequence[Event]) -> None:
         """Write records, and run the app to the end, batch by batch."""
@@ -109,7 +117,7 @@ class ShadowedApp:
         return ShadowSettings(
             home_of(self.home / "app"),
             ShadowHome(self.home / "shadow"),
-            self.app.connection,
+            Embedded(self.home / "topics", default_partitions=2, durable=False),
             ReplicaSettings(self.old),
             replace(ReplicaSettings(new), **options),
         )
@@ -135,6 +143,3 @@ def tallies(shadow: ShadowRun) -> Mapping[str, Mapping[str, int]]:
     """Return the numbers of each sink and store."""
     parts = {**shadow.report.sinks, **shadow.report.stores}
     return {name: each.tally.to_json() for name, each in parts.items()}
-
-
-SIDES: tuple[Side, Side] = ("old", "new")
