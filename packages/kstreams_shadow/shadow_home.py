@@ -14,7 +14,7 @@ from kstreams.checkpoint.storage.directory_home import DirectoryHome
 from kstreams.errors import CheckpointMismatchError, NoCheckpointError
 from kstreams.files import read_small, write_new
 from kstreams.state.log.document import read_document, seal
-from kstreams.state.log.fields import Fields, WrongFieldError
+from kstreams.state.log.fields import Fields, WrongFieldError, checked_text
 
 __all__ = ("SIDES", "CutOver", "Description", "ShadowHome", "Side")
 
@@ -54,6 +54,7 @@ class Description:
         app: The app id.
         checkpoint_id: The checkpoint id of the app.
         source: The savepoint that both replicas start from, as `checkpoint@savepoint`.
+        topologies: The fingerprints of the old and the new topology.
         first_batches: The batch of the savepoint, by the unique name of the query's epoch.
         cut_overs: The commit logs of the app at the start of the shadow, then the replacements,
             oldest first; a replacement may not have been made.
@@ -62,6 +63,7 @@ class Description:
     app: str
     checkpoint_id: str
     source: str
+    topologies: Sequence[str]
     first_batches: Mapping[str, int]
     cut_overs: Sequence[CutOver] = ()
 
@@ -82,7 +84,7 @@ class Description:
     def to_json(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         cut_overs = [[each.side, dict(each.begun)] for each in self.cut_overs]
-        return {**vars(self), "cut_overs": cut_overs}
+        return {**vars(self), "topologies": list(self.topologies), "cut_overs": cut_overs}
 
     @classmethod
     def from_json(cls, fields: Fields) -> Description:
@@ -91,6 +93,7 @@ class Description:
             fields.text("app"),
             fields.text("checkpoint_id"),
             fields.text("source"),
+            tuple(checked_text(each, "a fingerprint") for each in fields.items("topologies")),
             _batches(fields.mapping("first_batches")),
             tuple(
                 CutOver(_side(side), Fields({"begun": begun}).texts("begun"))

@@ -184,6 +184,12 @@ class ShadowRun:
         if home.described() is None and self._savepoint is not None:
             home.describe(self._created(app, self._savepoint))
         found = home.checked(app)
+        if tuple(found.topologies) != self._fingerprints():
+            raise CheckpointMismatchError(
+                f"the shadow in {str(home.path)!r} was started with other topologies",
+                hint="remove the directory of the shadow, or choose another one, and start the "
+                "shadow again from a savepoint.",
+            )
         name = found.source.rpartition("@")[2]
         if self._savepoint not in (None, name):
             raise CheckpointMismatchError(
@@ -198,7 +204,11 @@ class ShadowRun:
         found, _ = source.load()
         first = {found.checkpoint.log_name(q): commit.batch for q, commit in found.commits.items()}
         start = CutOver("old", app.begun)
-        return Description(app.app, app.checkpoint_id, str(source), first, (start,))
+        topologies = self._fingerprints()
+        return Description(app.app, app.checkpoint_id, str(source), topologies, first, (start,))
+
+    def _fingerprints(self) -> tuple[str, ...]:
+        return tuple(self.settings.side(side).topology.fingerprint() for side in SIDES)
 
     def _after(self, app: Checkpoint, query: str) -> int | None:
         """Return the last compared batch in the present epoch of a query; None without one."""

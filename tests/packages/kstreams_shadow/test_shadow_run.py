@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from kstreams import INT64, TEXT, Topic, Topology
+from kstreams.errors import CheckpointMismatchError, CompileError, NoCheckpointError, SavepointError
+from kstreams.streams import Streams
 from tests.support.apps.shadowed_app import (
     ShadowedApp,
+    by_value,
     counting,
     filtering,
     follow,
@@ -67,3 +73,50 @@ def test_shadow_follows_an_app_that_keeps_running(tmp_path: Path) -> None:
         assert follow(shadow) == 1
         (compared,) = shadow.report.sinks.values()
         assert compared.tally.different == 4
+
+
+def other_topics() -> Topology:
+    streams = Streams("app")
+    streams.stream(Topic("others", key=TEXT, value=INT64)).group_by_key().count()
+    return streams.build()
+
+
+def test_topology_of_other_topics_is_rejected(tmp_path: Path) -> None:
+    app = ShadowedApp(tmp_path, counting())
+    with pytest.raises(CompileError, match=r"reads \{others\}, but the app reads \{events\}"):
+        app.shadow(other_topics())
+
+
+def test_other_topologies_are_rejected_by_an_existing_shadow(tmp_path: Path) -> None:
+    app = ShadowedApp(tmp_path, counting())
+    app.run(FIRST)
+    app.savepoint()
+    with app.shadow(filtering(), "before"):
+        pass
+    changed = app.shadow(by_value(), reset=frozenset({"counts"}))
+    with pytest.raises(CheckpointMismatchError, match="started with other topologies"), changed:
+        pass
+
+
+def test_shadow_without_savepoint_is_rejected(tmp_path: Path) -> None:
+    app = ShadowedApp(tmp_path, counting())
+    app.run(FIRST)
+    with pytest.raises(NoCheckpointError, match="there is no shadow"), app.shadow(louder()):
+        pass
+    with pytest.raises(SavepointError, match="has no savepoint 'other'"):
+        app.shadow(louder(), "other").__enter__()
+
+
+def test_batches_without_retained_commits_are_compared_with_a_later_batch(tmp_path: Path) -> None:
+    app = ShadowedApp(tmp_path, counting())
+    app.run(FIRST)
+    app.savepoint()
+    app.run([("a", 2)], [("a", 0), ("b", 1)], [("a", 3)])
+    found = app.checkpoint()
+    found.commits("events", found.log.open()).forget_before(3)
+    with app.shadow(filtering(), "before") as shadow:
+        assert follow(shadow) == 1
+        assert shadow.report.skipped == 2
+        shadow.compare_stores()
+        counts = shadow.report.stores["counts"].tally
+        assert (counts.equal, counts.different) == (1, 1)
