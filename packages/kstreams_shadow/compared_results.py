@@ -18,7 +18,7 @@ from kstreams_shadow.comparison import Result, compared_results
 from kstreams_shadow.report import MOST_EXAMPLES, Compared, Example
 from kstreams_shadow.result_files import ResultSource
 
-__all__ = ("Texts", "compared_sinks")
+__all__ = ("Tables", "Texts", "compared_sinks")
 
 _OWN_HEADERS = "kstreams-"
 """The prefix of headers that contain ids of the replica's batches, which always differ."""

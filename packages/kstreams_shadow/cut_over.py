@@ -134,7 +134,8 @@ class _Installation:
     """Copies the state of a replica to the app, and makes it valid."""
 
     def __init__(self, shadow: ShadowRun, app: Checkpoint, side: Side) -> None:
-        self._shadow, self._app, self._side = shadow, app, side
+        self._shadow, self._app = shadow, app
+        self._side: Side = side
         self._replica: Replica = shadow.replicas[side]
         self._objects = shadow.objects
         self._lasts = last_commits(app, self._objects)

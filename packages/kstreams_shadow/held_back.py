@@ -28,7 +28,7 @@ from kstreams.task.records.queues import Queue
 from kstreams.topic_limits import TopicLimits
 from kstreams_shadow.result_files import ResultFiles, ResultSource
 
-__all__ = ("HeldBackFeed", "HeldBackSink", "held_back_group")
+__all__ = ("HeldBackFeed", "HeldBackIO", "HeldBackSink", "held_back_group")
 
 
 @dataclass(frozen=True)

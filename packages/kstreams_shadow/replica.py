@@ -168,7 +168,7 @@ class Replica:
         settings: ReplicaSettings,
         connection: Connection,
     ) -> None:
-        self.side = side
+        self.side: Side = side
         self.topology = settings.topology
         self._home, self._settings, self._connection = home, settings, connection
         self._app = AppSettings(

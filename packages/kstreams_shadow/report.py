@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kstreams.quoting import one_line
-from kstreams.state.log.fields import Fields, checked_text
+from kstreams.state.log.fields import Fields, WrongFieldError, checked_text
 from kstreams_shadow.comparison import Difference, Tally, Verdict
 
 __all__ = ("MOST_EXAMPLES", "Compared", "Example", "Position", "Report")
@@ -45,9 +45,11 @@ class Example:
         """Parse the result of `to_json`; raises `ValueError` if a field is invalid."""
         fields = Fields(data)
         texts = (fields.anything(side) for side in ("old", "new"))
-        (verdict,) = (each for each in _VERDICTS if each == fields.anything("verdict"))
+        verdicts: list[Verdict] = [each for each in _VERDICTS if each == fields.anything("verdict")]
+        if not verdicts:
+            raise WrongFieldError(f"unknown verdict {fields.anything('verdict')!r}")
         values = [None if text is None else checked_text(text, "a value") for text in texts]
-        found = Difference(verdict, fields.text("key"), values[0], values[1])
+        found = Difference(verdicts[0], fields.text("key"), values[0], values[1])
         return cls(fields.integer("batch", least=-1), found)
 
 

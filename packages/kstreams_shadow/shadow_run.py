@@ -160,9 +160,12 @@ class ShadowRun:
 
     def compare_stores(self) -> None:
         """Compare all stores at the last compared batch, and write the report."""
-        sides = [(self._replicas[s].checkpoint, self._replicas[s].topology) for s in SIDES]
+        old, new = (self._replicas[side] for side in SIDES)
         batch = max((each.batch for each in self.report.positions.values()), default=SEED)
-        self._write(replace(self.report, stores=compared_stores(batch, *sides)))
+        stores = compared_stores(
+            batch, (old.checkpoint, old.topology), (new.checkpoint, new.topology)
+        )
+        self._write(replace(self.report, stores=stores))
 
     def query_of(self, side: Side, query: str, topics: frozenset[str]) -> str:
         """Return the query of a replica that reads the topics of a query of the app.
@@ -220,14 +223,19 @@ class ShadowRun:
     def _compare(
         self, app: Checkpoint, query: str, topics: frozenset[str], found: AppBatch
     ) -> None:
-        names = {side: self.query_of(side, query, topics) for side in SIDES}
+        names: dict[Side, str] = {s: self.query_of(s, query, topics) for s in SIDES}
         for side, name in names.items():
             continued = query in self._continued
             self._replicas[side].run(name, found.step, continued=continued)
         self._continued.discard(query)
         batch = found.commit.batch
-        tables = [self._results(side, name) for side, name in names.items()]
-        sinks = compared_sinks(batch, *tables, self._texts["old"], self._texts["new"])
+        sinks = compared_sinks(
+            batch,
+            self._results("old", names["old"]),
+            self._results("new", names["new"]),
+            self._texts["old"],
+            self._texts["new"],
+        )
         old, new = ({name: self._replicas[side].last_batch(name)} for side, name in names.items())
         position = Position(app.log_name(query), batch, old, new)
         self._write(self.report.after(query, position, sinks, found.skipped))
