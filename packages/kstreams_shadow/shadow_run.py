@@ -122,6 +122,9 @@ class ShadowRun:
             self.report = replace(self.report, unlike=unlike)
             self._closing = opening.pop_all()
         self._continued = set(app.queries)
+        for side in SIDES:
+            for name in self._replicas[side].queries:
+                self._files(side, name).forget(self._compared(side, name))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -243,11 +246,13 @@ class ShadowRun:
             self._files(side, name).forget(self._replicas[side].last_batch(name))
 
     def _results(self, side: Side, query: str) -> list[tuple[ResultSource, pa.Table]]:
-        after = max(
-            (getattr(each, side).get(query, SEED) for each in self.report.positions.values()),
-            default=SEED,
-        )
-        return list(self._files(side, query).read(after, self._replicas[side].last_batch(query)))
+        after, last = self._compared(side, query), self._replicas[side].last_batch(query)
+        return list(self._files(side, query).read(after, last))
+
+    def _compared(self, side: Side, query: str) -> int:
+        """Return the last batch of a replica's query whose results are in the report."""
+        found = (each.old if side == "old" else each.new for each in self.report.positions.values())
+        return max((numbers.get(query, SEED) for numbers in found), default=SEED)
 
     def _files(self, side: Side, query: str) -> ResultFiles:
         return ResultFiles(self.settings.home.results(side, query))

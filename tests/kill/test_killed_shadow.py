@@ -18,7 +18,7 @@ from tests.support.apps.shadowed_app import ShadowedApp, counting, filtering, fo
 
 pytestmark = [pytest.mark.kill, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(900)]
 
-STRIDE = 11
+STRIDE = 23
 LEAST_EFFECTS = 20
 BEFORE = ["count a 1", "count a 3", "count b 1", "count b 2", "count c 1", "count d 1"]
 
