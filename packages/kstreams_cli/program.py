@@ -12,7 +12,7 @@ import typer
 
 from kstreams_cli.late_group import late_group
 
-__all__ = ("APPS", "PROGRAM", "STATE", "TOPICS")
+__all__ = ("APPS", "PROGRAM", "SHADOW", "STATE", "TOPICS")
 
 APPS = {
     "new": "new:new",
@@ -59,6 +59,13 @@ STATE = {
 }
 """The commands of `kstreams state`, as in `APPS`."""
 
+SHADOW = {
+    "run": "shadow_run:run",
+    "status": "shadow_report:status",
+    "cut-over": "shadow_cut_over:cut_over",
+}
+"""The commands of `kstreams shadow`, as in `APPS`."""
+
 PROGRAM = typer.Typer(
     name="kstreams",
     cls=late_group(APPS, open_to_plugins=True),
@@ -80,6 +87,13 @@ _TOPICS = typer.Typer(
 _STATE = typer.Typer(
     cls=late_group(STATE),
     help="Read, export, check and restore the state stores of an app; manage savepoints.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+_SHADOW = typer.Typer(
+    cls=late_group(SHADOW),
+    help="Run a changed topology next to an app, compare both, and make it the app.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -109,3 +123,4 @@ def _program(
 
 PROGRAM.add_typer(_TOPICS, name="topics")
 PROGRAM.add_typer(_STATE, name="state")
+PROGRAM.add_typer(_SHADOW, name="shadow")

@@ -11,13 +11,14 @@ import pytest
 import typer
 
 from kstreams import plugins
-from kstreams_cli.program import APPS, STATE, TOPICS
+from kstreams_cli.program import APPS, SHADOW, STATE, TOPICS
 from tests.support.cli.command_line import kstreams, say
 
 COMMANDS = [
     *([name] for name in APPS),
     *(["topics", name] for name in TOPICS),
     *(["state", name] for name in STATE),
+    *(["shadow", name] for name in SHADOW),
 ]
 
 

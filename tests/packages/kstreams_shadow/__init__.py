@@ -1,0 +1,3 @@
+"""Tests of `kstreams_shadow`."""
+
+from __future__ import annotations
