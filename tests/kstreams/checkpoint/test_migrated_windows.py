@@ -109,7 +109,7 @@ def test_migrated_values_are_converted_before_merge(tmp_path: Path) -> None:
             tumbling(minutes(1)),
             tumbling(minutes(7)),
             Migration(old()),
-            "needs the old ones, window_store(..., windows=...)",
+            "give the old definition in migrate={...} its windows, window_store(..., windows=...)",
         ),
         (
             tumbling(minutes(1)),
