@@ -81,7 +81,8 @@ def _kind(values: list[Any]) -> FieldType:
 
 def _arguments(kinds: dict[Leaf, FieldType]) -> dict[Argument, Fields]:
     found: dict[Argument, Fields] = {}
-    for argument in {leaf.of for leaf in kinds}:
+    arguments: set[Argument] = {leaf.of for leaf in kinds}
+    for argument in arguments:
         parts = {
             leaf.name: kind
             for leaf, kind in kinds.items()
