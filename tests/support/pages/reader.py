@@ -87,7 +87,7 @@ class Reader:
         with _modules_of(self._folder):
             result = kstreams(*arguments)
         self._code = result.exit_code
-        assert result.exit_code == 0 or arguments[0] == "plan", result.output
+        assert result.exit_code == 0 or arguments[0] in ("plan", "shadow"), result.output
         lines = [line.rstrip() for line in result.output.splitlines()]
         return [line for line in lines if not _LOGGED.match(line)]
 
