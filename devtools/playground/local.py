@@ -57,6 +57,7 @@ class LocalPlayground:
         self.addresses = Addresses(folder)
         self._stack = ExitStack()
         self._app: subprocess.Popen[bytes] | None = None
+        self._server: subprocess.Popen[bytes] | None = None
         self._variables: dict[str, str] = {}
         self.places: dict[str, str] = {}
         """The URLs of the pages and servers, by name."""
@@ -76,13 +77,15 @@ class LocalPlayground:
         self._stack.close()
 
     def watch(self) -> None:
-        """Start the app if it has ended, and stop it while the stop mark exists."""
+        """Start the app and its server if they have ended; stop the app while that is requested."""
         stopped = self.addresses.is_stop_requested()
         if stopped and self._app is not None:
             self._end_app()
             self.addresses.confirm_stop()
         elif not stopped and (self._app is None or self._app.poll() is not None):
             self._app = self._launch("count_words.py")
+        if self._server is None or self._server.poll() is not None:
+            self._server = self._launch_server()
 
     def run(self, program: str) -> str:
         """Run a program of deploy/playground, and return its output.
@@ -130,34 +133,32 @@ class LocalPlayground:
         self.run("set_up.py")
         self.addresses.write(self._variables)
         self._stack.callback(self.addresses.remove)
+        pages, metrics = free_ports(2)
+        self._variables["SERVE"] = f"http://127.0.0.1:{pages}"
+        self.places["pages of the app"] = f"{self._variables['SERVE']} (token {TOKEN})"
         self._stack.callback(self._end_app)
+        self._stack.callback(self._end_server)
         self.watch()
         feed = self._launch("feed.py")
         self._stack.callback(_end, feed)
-        self._serve()
         if self._prometheus:
-            self._watch_metrics(scratch)
+            self._watch_metrics(scratch, metrics)
 
-    def _serve(self) -> None:
-        (port,) = free_ports(1)
-        place = f"http://127.0.0.1:{port}"
+    def _launch_server(self) -> subprocess.Popen[bytes]:
+        """Start `kstreams serve`, which ends while the app has no checkpoint yet."""
         program = str(Path(sys.executable).parent / "kstreams")
         command = [program, "serve", self._variables["CHECKPOINT"]]
         command += ["--topology=count_words:topology", "--connection=count_words:TOPICS"]
-        command += [f"--bind=127.0.0.1:{port}"]
-        process = self._spawn(command, "serve")
-        self._stack.callback(_end, process)
-        self.places["pages of the app"] = f"{place} (token {TOKEN})"
-        self._variables["SERVE"] = place
+        command += [f"--bind={self._variables['SERVE'].removeprefix('http://')}"]
+        return self._spawn(command, "serve")
 
-    def _watch_metrics(self, scratch: Path) -> None:
+    def _watch_metrics(self, scratch: Path, port: int) -> None:
         try:
             found = shutil.which("prometheus")
             program = found or str(debian_root("prometheus") / "usr" / "bin" / "prometheus")
         except NoServerError as exc:
             self.places["Prometheus"] = f"not here: {exc}"
             return
-        (port,) = free_ports(1)
         place = f"http://127.0.0.1:{port}"
         config = (PROGRAMS / "prometheus.yml").read_text()
         rules = ROOT / "deploy" / "monitoring" / "kstreams.rules.yml"
@@ -191,6 +192,10 @@ class LocalPlayground:
                 stderr=file,
                 start_new_session=True,
             )
+
+    def _end_server(self) -> None:
+        if self._server is not None:
+            _end(self._server)
 
     def _end_app(self) -> None:
         if self._app is not None:
