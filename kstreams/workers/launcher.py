@@ -20,14 +20,14 @@ class DriverEndpoint:
         worker_prefix: The path prefix of the Unix socket at which each worker listens for other
             workers; a worker appends its process id. Empty: workers listen by TCP, at their
             address on the network of the driver.
-        generation: The number of times that the driver has released its workers. The driver
-            accepts only workers of the current generation.
+        releases: The number of times that the driver has released its workers. The driver
+            accepts only workers that have joined since the last release.
     """
 
     address: Address
     secret: bytes = field(repr=False)
     worker_prefix: str = ""
-    generation: int = 0
+    releases: int = 0
 
 
 class Launcher(Protocol):

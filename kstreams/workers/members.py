@@ -214,7 +214,7 @@ class Members:
         address = fields["address"]
         with self._changed:
             free = [number for number in range(self.size) if number not in self._members]
-            is_old = int(fields["generation"]) != self._endpoint.generation
+            is_old = int(fields["releases"]) != self._endpoint.releases
             if self._is_closed or is_old or not free:
                 channel.send(pickle.dumps(Leave()))
                 return None
@@ -259,8 +259,8 @@ class Members:
         Workers that are still starting are ended when they connect.
         """
         with self._changed:
-            generation = self._endpoint.generation + 1
-            self._endpoint = replace(self._endpoint, generation=generation)
+            releases = self._endpoint.releases + 1
+            self._endpoint = replace(self._endpoint, releases=releases)
             members = list(self._members.values())
             self._leaving += members
             self._members.clear()

@@ -120,7 +120,7 @@ class Worker:
         signal.signal(_INTERRUPT, signal.default_int_handler)
         hello = {
             "wanted": self._settings.wanted,
-            "generation": self._settings.endpoint.generation,
+            "releases": self._settings.endpoint.releases,
             "process": process_key(),
             "host": socket.gethostname(),
             "pid": os.getpid(),

@@ -40,7 +40,7 @@ class FakeWorker:
             wanted=wanted,
             process=process,
             address=f"at {wanted}",
-            generation=endpoint.generation,
+            releases=endpoint.releases,
         )
 
     def report(self, kind: str, payloads: Sequence[bytes] = (), **fields: Any) -> None:
