@@ -82,7 +82,7 @@ def run(
     Example:
         kstreams state savepoint shop before
         kstreams shadow run shop:topology shop_next:topology --from before --until-caught-up
-        kstreams explain shop totals 17 --checkpoint .kstreams/shop-shadow/new \
+        kstreams explain shop-shadow-new totals 17 --checkpoint .kstreams/shop-shadow/new \
 --topology shop_next:topology
     """
     settings = shadow_settings(

@@ -175,7 +175,9 @@ def test_change_of_row_in_uncommitted_batch_raises_error(
     events.execute("DELETE FROM events WHERE text = 'b'")
     with pytest.raises(DataLossError, match="were deleted or changed: expected"):
         _texts(log, plan)
-    with pytest.raises(DataLossError, match="had 3 rows that were read in part, and has 2"):
+    with pytest.raises(
+        DataLossError, match="had 3 rows between the last two planned positions, and has 2"
+    ):
         _new(log)
     log.forget()
     assert _new(log) == ["a", "c"]

@@ -30,6 +30,8 @@ from tests.support.cli.command_line import kstreams
 from tests.support.storage.entry_point_store import offer
 
 TOPOLOGY_OPTION = ("--topology", "tests.support.apps.offline_app:TOPOLOGY")
+TOPOLOGY_NAME = "tests.support.apps.offline_app:TOPOLOGY"
+SHADOWED = (*(TOPOLOGY_NAME,) * 2, "--app-id", "app", "--data", "topics", "--shadow", "shadow")
 PAIRS = {f"k{n}": n for n in range(9)}
 COMMANDS = {
     "state list": (["app"], "kept"),
@@ -62,6 +64,11 @@ COMMANDS = {
         ["tests.support.apps.offline_app:TOPOLOGY", "--app-id", "app", "--data", "topics"],
         "No store needs to be divided",
     ),
+    "shadow run": (
+        [*SHADOWED, "--from", "monday", "--until-caught-up"],
+        "batches compared",
+    ),
+    "shadow cut-over": ([*SHADOWED], "there is no shadow"),
     "reset": (["app", "--yes"], "Reset app"),
     "serve": ([], "app at http"),
     "run": (
@@ -69,8 +76,9 @@ COMMANDS = {
         "embedded topics are for one machine",
     ),
 }
-"""The arguments of each command, and a part of its output. `run` stops at missing topics."""
-FAILS = {"run"}
+"""The arguments of each command, and a part of its output. `run` stops at missing topics, and
+`shadow cut-over` at the missing shadow."""
+FAILS = {"run", "shadow cut-over"}
 
 
 def taking_checkpoints() -> set[str]:
