@@ -237,7 +237,7 @@ class WorkerPool:
         current, seconds = int(report.fields["current"]), float(report.fields["seconds"])
         is_blocked = current not in (-1, run.number) and seconds >= _BLOCKED_S
         if is_blocked and worker in run.left and self._has_idle_worker():
-            raise SlowWorkersError(frozenset({worker}), "run blocking code of another query")
+            raise SlowWorkersError(frozenset({worker}), "are blocked by code of another query")
 
     def _has_idle_worker(self) -> bool:
         with self._lock:

@@ -59,7 +59,7 @@ def test_partitions_of_keys_and_columns_equal_those_of_goka(
     ],
     ids=["text", "fixed", "long", "empty"],
 )
-def test_columns_of_other_layouts_give_partition_of_each_key(column: Any) -> None:
+def test_fnv1a_partitions_columns_of_each_arrow_type_as_single_keys(column: Any) -> None:
     rule = Fnv1aPartitioner()
     keys = [k.encode() if isinstance(k, str) else k for k in column.to_pylist()]
     expected = [-1 if key is None else rule.partition(key, 7) for key in keys]

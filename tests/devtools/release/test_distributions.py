@@ -16,7 +16,7 @@ from devtools.release.source import Source, export
 from devtools.workspace import ROOT, core
 
 
-def test_platforms_equal_platforms_of_compile_kernel() -> None:
+def test_release_builds_wheels_for_each_platform_of_compile_kernel_script() -> None:
     text = (ROOT / "native" / "compile_kernel.py").read_text()
 
     assert re.findall(r'^    "(\w+)": "', text, re.MULTILINE) == list(PLATFORMS)
