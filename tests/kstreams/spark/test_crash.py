@@ -19,6 +19,7 @@ from kstreams.batch.io.embedded import feed as embedded_feed
 from kstreams.batch.io.embedded.topic_io import publish
 from kstreams.batch.planning.batch_size import RecordSizes
 from kstreams.batch.planning.planner import BatchPlanner
+from kstreams.batch.sweep_thread import SweepThread
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
@@ -168,7 +169,10 @@ def apps(
 
 @pytest.fixture(autouse=True)
 def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clean up after each batch, and make publications and smaller plans events."""
+    """Clean up after each batch, and make publications and smaller plans events.
+
+    The thread of the query cleans up, so that a crash amid a clean-up fails the batch before it.
+    """
 
     def reach(event: str) -> None:
         for running in apps.values():
@@ -197,6 +201,7 @@ def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(BatchPlanner, "next", unknown_sizes)
     monkeypatch.setattr(embedded_feed, "publish", published)
     monkeypatch.setattr(query_driver, "_SWEEP_EVERY", 1)
+    monkeypatch.setattr(SweepThread, "begin", lambda _, sweep: sweep())
 
 
 def remove(folder: Path) -> None:
