@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -193,7 +194,7 @@ class TopicCatalog:
 
     def _file(self, topic: str) -> str:
         name = topic if is_topic(topic) else ".none"
-        return f"{self._root}/{name}/topic.json"
+        return os.path.join(self._root, name, "topic.json")  # noqa: PTH118 - as `_content`
 
 
 def _content(file: str) -> bytes:

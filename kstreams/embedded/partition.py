@@ -165,7 +165,7 @@ class PartitionLog:
             if (
                 segment is None
                 or segment.first_offset != listing.end_offset
-                or not os.path.exists(f"{self._directory}/{name}")  # noqa: PTH110 - as `_read_head`
+                or not os.path.exists(os.path.join(self._directory, name))  # noqa: PTH110, PTH118 - as `_read_head`
             ):
                 return False
             listing.append(segment)

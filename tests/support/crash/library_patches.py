@@ -10,6 +10,7 @@ from kstreams.batch.io.embedded import feed as embedded_feed
 from kstreams.batch.io.embedded.topic_io import publish
 from kstreams.batch.planning.batch_size import RecordSizes
 from kstreams.batch.planning.planner import BatchPlanner
+from kstreams.batch.sweep_thread import SweepThread
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.state.log import packs
@@ -23,7 +24,8 @@ __all__ = ("patch_library",)
 
 
 def patch_library(harness: Harness, patch: pytest.MonkeyPatch) -> None:
-    """Add faults where no part of an app can be exchanged."""
+    """Add faults where no part of an app can be exchanged, and clean up between two batches."""
+    patch.setattr(SweepThread, "begin", lambda _, sweep: sweep())
     if harness.point.own_objects:
         patch.setattr(packs, "PART_BYTES", 0)
         patch.setattr(background, "HELD_BYTES", 0)
