@@ -43,7 +43,7 @@ def test_writes_of_uncommitted_attempt_after_commit_do_not_change_results(
     assert alive(loser)
 
     killed_app.barriers.open("running")
-    killed_app.wait(lambda: len(packs(killed_app, batch)) > len(winners), "the loser's state")
+    killed_app.wait(lambda: bool(packs(killed_app, batch) - winners), "the loser's state")
     kill(killed_app.driver)
     killed_app.await_driver()
     killed_app.start()
@@ -53,7 +53,11 @@ def test_writes_of_uncommitted_attempt_after_commit_do_not_change_results(
     assert by_word(killed_app.results()) == killed_app.expected()
 
 
-def packs(killed_app: KilledApp, batch: int) -> set[Path]:
-    """Return the packs that attempts at a batch have written."""
+def packs(killed_app: KilledApp, last: int) -> set[Path]:
+    """Return the packs that attempts at batches up to `last` have written.
+
+    On a slow machine, the attempt that hangs belongs to an earlier batch: a worker that starts
+    slowly is left out of the first batches.
+    """
     found = (killed_app.folder / "log").rglob("*.pack")
-    return {pack for pack in found if int(pack.name.partition("-")[0]) == batch}
+    return {pack for pack in found if int(pack.name.partition("-")[0]) <= last}
