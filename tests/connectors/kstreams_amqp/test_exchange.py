@@ -48,7 +48,7 @@ def test_unroutable_message_is_refused_and_others_are_published(place: Place) ->
         (Record("k" * 300, 1), "255 bytes"),
         (Record("\ud800", 1), "UTF-8"),
         (Record("a", 1, 0, (("x" * 256, b""),)), "255 bytes"),
-        (Record("a", 1, 0, (("x", b"1"), ("x", b"2"))), "one name"),
+        (Record("a", 1, 0, (("x", b"1"), ("x", b"2"))), "the same name"),
     ],
     ids=["routing key", "surrogate", "name of a header", "headers of one name"],
 )
