@@ -44,13 +44,18 @@ class Sweep:
     def run(self, done: int | None, kept: Collection[int]) -> None:
         """Run the clean-up, which keeps every savepoint whose commit is in the log.
 
+        Further batches may be planned, run and committed meanwhile.
+
         Args:
             done: The last batch that this driver has committed; None before its first commit.
             kept: The batch numbers of plans to retain; for each of them, the commit of the previous
                 batch is retained, too. See `kstreams.checkpoint.takeover`.
         """
         opened, settings, name = self.opened, self.settings, self.settings.name
-        retained = opened.commits.recent(settings.app.retained_batches)
+        # Later batches may be committed meanwhile: objects that only they name are newer, and stay.
+        retained = opened.commits.recent(settings.app.retained_batches, last=done)
+        if not retained:
+            return  # a newer driver has deleted these commits
         try:
             held = self.tables.held()
         except StateCorruptError as exc:
@@ -58,8 +63,8 @@ class Sweep:
             return
         inherited = opened.plans.inherited()  # noted before any of their commits was made
         others = list(opened.commits.of(held - {commit.batch for commit in retained}))
-        # Never delete the entries of a newer driver: they may fence this one.
-        first = retained[0].batch if done is None else min(retained[0].batch, done)
+        # Later entries stay: they belong to later batches, or a newer driver fences this one by them.
+        first = retained[0].batch
         fences = {*inherited, *(number - 1 for number in kept)}
         opened.commits.forget_before(first, but={*held, *fences})
         opened.plans.forget_before(first, but={*kept, *inherited})

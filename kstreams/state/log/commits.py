@@ -305,9 +305,10 @@ class CommitLog:
             except ObjectMissingError:
                 continue
 
-    def recent(self, count: int) -> tuple[Commit, ...]:
-        """Return the newest `count` retained commits, oldest first."""
-        return tuple(self.at(batch) for batch in self.batches()[-count:])
+    def recent(self, count: int, *, last: int | None = None) -> tuple[Commit, ...]:
+        """Return the newest `count` retained commits up to batch `last`, oldest first."""
+        found = [batch for batch in self.batches() if last is None or batch <= last]
+        return tuple(self.of(found[-count:]))
 
     def all(self) -> Iterator[Commit]:
         """Yield all commits, oldest first; skip commits that are deleted meanwhile."""
