@@ -63,7 +63,7 @@ class Sweep:
             return
         inherited = opened.plans.inherited()  # noted before any of their commits was made
         others = list(opened.commits.of(held - {commit.batch for commit in retained}))
-        # Later entries stay: they belong to later batches, or a newer driver fences this one by them.
+        # Later entries stay: a newer driver may fence this one by them.
         first = retained[0].batch
         fences = {*inherited, *(number - 1 for number in kept)}
         opened.commits.forget_before(first, but={*held, *fences})
