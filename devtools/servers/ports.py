@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
+from itertools import count as count_from_zero
+from itertools import islice
 
 _FIRST, _LAST = 20_000, 32_000
 """Range below Linux's ports for clients, so that a stopped server finds its port free again."""
@@ -13,17 +16,23 @@ def free_ports(count: int) -> tuple[int, ...]:
     """Return ports on 127.0.0.1 that no process listens on.
 
     Processes start the search at different ports, so that parallel test workers rarely conflict.
+    A search continues after the ports of the previous one, which a server may not have bound yet.
     """
     found: list[int] = []
-    size = _LAST - _FIRST
-    start = os.getpid() * 101
-    for step in range(size):
-        port = _FIRST + (start + step) % size
+    for port in islice(_search, _LAST - _FIRST):
         if _is_free(port):
             found.append(port)
             if len(found) == count:
                 return tuple(found)
     raise RuntimeError(f"no {count} free ports from {_FIRST} to {_LAST}")
+
+
+def _ports() -> Iterator[int]:
+    size = _LAST - _FIRST
+    return (_FIRST + (os.getpid() * 101 + step) % size for step in count_from_zero())
+
+
+_search = _ports()
 
 
 def _is_free(port: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -205,10 +206,13 @@ def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder in which a worker still removes files."""
+    """Remove a folder in which a worker still adds and removes files."""
     while folder.exists():
-        with suppress(FileNotFoundError):
+        try:
             shutil.rmtree(folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY):
+                raise
 
 
 @pytest.mark.parametrize("point", [p for p in POINTS if is_reached(p)], ids=lambda p: p.name)
