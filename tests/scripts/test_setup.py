@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from devtools.matrix.cells import locked_pyspark
 from kstreams.spark.startup import java
 
 ROOT = Path(__file__).parents[2]
@@ -205,8 +206,14 @@ def test_setup_failure_has_a_hint(setup: ModuleType, said: str, hint: str) -> No
     assert hint in setup.hint(["Collecting x", said])
 
 
-def test_setup_and_library_accept_the_same_java_versions(setup: ModuleType) -> None:
-    assert (java.OLDEST_JAVA, java.NEWEST_JAVA) == (setup.OLDEST_JAVA, setup.NEWEST_JAVA)
+def test_setup_accepts_java_versions_of_library_for_locked_spark(
+    setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / f"spark-launcher_2.13-{locked_pyspark()}.jar").write_bytes(b"")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+
+    assert (java.OLDEST_JAVA, java.newest_java()) == (setup.OLDEST_JAVA, setup.NEWEST_JAVA)
 
 
 def test_locked_requirement_of_one_package_has_hashes(setup: ModuleType) -> None:

