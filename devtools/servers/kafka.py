@@ -27,7 +27,7 @@ from kstreams.files import cache_folder
 from kstreams.spark.startup.java import java_home
 from kstreams_kafka.librdkafka import LATEST
 
-VERSION = "4.1.1"
+VERSION = "4.4.0"
 _START_S = 120.0
 _STOP_S = 20.0
 _CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
