@@ -4,10 +4,12 @@
     python -m devtools.matrix run --python 3.12 --only fast     chosen cells
     python -m devtools.matrix run --pyspark 4.3 --only engine \\
         --tests tests/kstreams/spark/test_app.py                chosen tests of a suite
+    JAVA_HOME=/path/to/jdk-25 python -m devtools.matrix run --pyspark 4.3
     python -m devtools.matrix page                              docs/installing.md from the results
 
 Each cell installs the locked packages into an environment of its own in build/matrix, with another
-PySpark if the cell has another one, and then runs a suite:
+PySpark if the cell has another one. The last series of PySpark has the newest supported PyArrow and
+protobuf. The cell then runs a suite:
 
     fast     the tests of `make test-fast`, without Java
     engine   the tests of `make test-engine`, on Spark and Kafka
@@ -96,7 +98,9 @@ def _result(cell: Cell, options: argparse.Namespace) -> Result:
         environment = own() if cell.suite == "types" else prepare(cell.python, cell.pyspark)
     except UnavailableError as exc:
         return Result(**cell._asdict(), outcome="not available", date=today, reason=str(exc))
-    say(f"  Python {environment.python_version}, pyspark {environment.pyspark_version}")
+    names = ("Python", "pyspark", "pyarrow", "protobuf", "Java")
+    versions = zip(names, environment[1:], strict=True)
+    say(f"  {', '.join(map(' '.join, versions))}")
     ended = run_suite(cell, environment, options.tests, options.jobs, options.timeout * 60)
     return _result_of(cell, environment, ended, options.tests, today)
 
@@ -125,6 +129,9 @@ def _result_of(
         date=today,
         python_version=environment.python_version,
         pyspark_version=environment.pyspark_version,
+        pyarrow_version=environment.pyarrow_version,
+        protobuf_version=environment.protobuf_version,
+        java_version=environment.java_version,
         kstreams_version=core().project["version"],
         selection=() if cell.suite == "types" else tuple(selection),
         passed=counts.passed,

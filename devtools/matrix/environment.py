@@ -1,18 +1,23 @@
-"""The virtual environment of a Python and a PySpark: locked packages, except the chosen PySpark."""
+"""The virtual environment of a Python and a PySpark: locked packages, except the chosen PySpark.
+
+The last series of PySpark runs with the newest supported PyArrow and protobuf, the others with the
+locked ones, so that both ends of these ranges are tested.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from devtools.matrix.cells import locked_pyspark
+from devtools.matrix.cells import PYSPARKS, locked_pyspark
 from devtools.matrix.programs import run, say
 from devtools.release.progress import ReleaseError
 from devtools.release.pythons import find_pythons
-from devtools.workspace import ROOT
+from devtools.workspace import ROOT, core, packages
 
-__all__ = ("WORK", "Environment", "UnavailableError", "constraints", "own", "prepare")
+__all__ = ("WORK", "Environment", "UnavailableError", "constraints", "own", "prepare", "supported")
 
 WORK = ROOT / "build" / "matrix"
 """The folder of environments and logs, which git ignores."""
@@ -21,7 +26,17 @@ _TIMEOUT_S = 1800.0
 _OWN_PINS = ("pyspark", "py4j")
 """Packages whose locked version another PySpark does not accept."""
 
-_VERSIONS = "import platform, pyspark; print(platform.python_version(), pyspark.__version__)"
+_NEWEST = ("pyarrow", "protobuf")
+"""Packages of which the last series of PySpark has the newest supported version."""
+
+_VERSIONS = """\
+import platform, google.protobuf, pyarrow, pyspark
+from kstreams.spark.startup.java import java_home
+release = (java_home() / "release").read_text()
+java = next(line for line in release.splitlines() if line.startswith("JAVA_VERSION="))
+print(platform.python_version(), pyspark.__version__, pyarrow.__version__)
+print(google.protobuf.__version__, java.split('"')[1])
+"""
 
 
 class UnavailableError(Exception):
@@ -35,11 +50,17 @@ class Environment(NamedTuple):
         python: The program.
         python_version: The complete version of Python.
         pyspark_version: The complete version of PySpark.
+        pyarrow_version: The version of PyArrow.
+        protobuf_version: The version of protobuf.
+        java_version: The version of Java.
     """
 
     python: Path
     python_version: str
     pyspark_version: str
+    pyarrow_version: str = ""
+    protobuf_version: str = ""
+    java_version: str = ""
 
     @property
     def variables(self) -> dict[str, str]:
@@ -87,16 +108,32 @@ def own() -> Environment:
     return _checked(ROOT / ".venv" / "bin" / "python")
 
 
-def constraints(lock: str) -> str:
-    """Return the constraints of an installation with another PySpark: the lock without hashes."""
+def constraints(lock: str, free: Collection[str] = ()) -> str:
+    """Return the constraints of an installation with another PySpark: the lock without hashes.
+
+    Args:
+        lock: The text of the lock.
+        free: Packages without a constraint, in addition to those of PySpark.
+    """
     pins = re.findall(r"^[^\s#].*?(?=\s*\\?$)", lock, re.MULTILINE)
-    kept = [pin for pin in pins if pin.split("==")[0] not in _OWN_PINS]
+    kept = [pin for pin in pins if pin.split("==")[0] not in {*_OWN_PINS, *free}]
     return "".join(f"{pin}\n" for pin in kept)
 
 
+def supported(package: str) -> str:
+    """Return the requirement for a package, such as `pyarrow>=17,<27`, of the project's packages.
+
+    Raises:
+        StopIteration: No package of the project requires the package.
+    """
+    found = (each for part in (core(), *packages()) for each in part.project["dependencies"])
+    return next(str(each) for each in found if re.match(rf"{package}\b(?!-)", each))
+
+
 def _replace_pyspark(program: Path, python: str, pyspark: str, log: Path) -> None:
+    newest = _NEWEST if pyspark == PYSPARKS[-1] else ()
     file = WORK / "constraints.txt"
-    file.write_text(constraints((ROOT / "requirements" / "lock.txt").read_text()))
+    file.write_text(constraints((ROOT / "requirements" / "lock.txt").read_text(), newest))
     uv: list[str | Path] = [
         program,
         "-m",
@@ -107,7 +144,9 @@ def _replace_pyspark(program: Path, python: str, pyspark: str, log: Path) -> Non
         WORK / "cache",
     ]
     uv += ["pip", "install", "--python", program, "--no-build-isolation", "--constraints", file]
-    ended = run([*uv, f"pyspark=={pyspark}.*"], log, timeout_s=_TIMEOUT_S)
+    uv += [part for package in newest for part in ("--upgrade-package", package)]
+    requirements = [f"pyspark=={pyspark}.*", *map(supported, newest)]
+    ended = run([*uv, *requirements], log, timeout_s=_TIMEOUT_S)
     if ended.code != 0:
         raise UnavailableError(_why(f"pyspark {pyspark} on Python {python}", ended.output))
 
@@ -117,8 +156,7 @@ def _checked(program: Path) -> Environment:
     ended = run([program, "-c", _VERSIONS], log, timeout_s=60)
     if ended.code != 0:
         raise UnavailableError(_why("pyspark", ended.output))
-    python_version, pyspark_version = ended.output.split()
-    return Environment(program, python_version, pyspark_version)
+    return Environment(program, *ended.output.split())
 
 
 def _why(what: str, output: str) -> str:

@@ -29,6 +29,9 @@ class Result:
         date: The day of the run, as `2026-11-29`.
         python_version: The complete version of Python; empty if it is not available.
         pyspark_version: The complete version of PySpark; empty if it is not available.
+        pyarrow_version: The version of PyArrow; empty if unknown, as the next two.
+        protobuf_version: The version of protobuf.
+        java_version: The version of Java.
         kstreams_version: The version of kstreams.
         selection: The paths of the tests; empty for the complete suite.
         passed: The number of passed tests.
@@ -46,6 +49,9 @@ class Result:
     date: str
     python_version: str = ""
     pyspark_version: str = ""
+    pyarrow_version: str = ""
+    protobuf_version: str = ""
+    java_version: str = ""
     kstreams_version: str = ""
     selection: tuple[str, ...] = ()
     passed: int = 0

@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from devtools.matrix import environment
-from devtools.matrix.cells import locked_pyspark
-from devtools.matrix.environment import Environment, UnavailableError, constraints, prepare
+from devtools.matrix.cells import PYSPARKS, locked_pyspark
+from devtools.matrix.environment import (
+    Environment,
+    UnavailableError,
+    constraints,
+    prepare,
+    supported,
+)
 from devtools.matrix.programs import Ended
 from devtools.release.progress import ReleaseError
 from devtools.workspace import ROOT
@@ -30,7 +36,7 @@ class Programs:
         self.commands.append(f"{text} {options.get('variables')}")
         if self.failing in text:
             return Ended(1, "  \u00d7 No solution found\n  ╰─▶ the index has none.\n", 1.0)
-        return Ended(0, "3.12.1 4.1.3\n", 1.0)
+        return Ended(0, "3.12.1 4.1.3 22.0.0\n6.33.6 17.0.15\n", 1.0)
 
 
 @pytest.fixture
@@ -55,6 +61,15 @@ def test_constraints_are_locked_versions_without_pyspark_and_hashes() -> None:
     )
 
 
+def test_constraints_omit_packages_that_are_free() -> None:
+    assert constraints("a==1\na-b==2\nb==3\n", ["a"]) == "a-b==2\nb==3\n"
+
+
+def test_supported_range_is_that_of_the_project() -> None:
+    assert supported("pyarrow").startswith("pyarrow>=")
+    assert supported("protobuf").startswith("protobuf>=")
+
+
 def test_constraints_have_each_line_of_the_lock() -> None:
     lock = (ROOT / "requirements" / "lock.txt").read_text()
 
@@ -64,7 +79,12 @@ def test_constraints_have_each_line_of_the_lock() -> None:
 
 def test_locked_pyspark_is_installed_by_setup_alone(programs: Programs, tmp_path: Path) -> None:
     assert prepare("3.12", SERIES) == Environment(
-        tmp_path / f"3.12-{SERIES}" / "bin" / "python", "3.12.1", "4.1.3"
+        tmp_path / f"3.12-{SERIES}" / "bin" / "python",
+        "3.12.1",
+        "4.1.3",
+        "22.0.0",
+        "6.33.6",
+        "17.0.15",
     )
 
     setup, _ = programs.commands
@@ -79,6 +99,17 @@ def test_other_pyspark_replaces_the_locked_one(programs: Programs, tmp_path: Pat
     assert replace.endswith("pyspark==9.9.* None")
     assert f"--constraints {tmp_path / 'constraints.txt'}" in replace
     assert "pyspark==" not in (tmp_path / "constraints.txt").read_text()
+
+
+def test_last_series_of_pyspark_has_newest_pyarrow_and_protobuf(
+    programs: Programs, tmp_path: Path
+) -> None:
+    prepare("3.12", PYSPARKS[-1])
+
+    _, replace, _ = programs.commands
+    assert "--upgrade-package pyarrow --upgrade-package protobuf" in replace
+    assert f" {supported('pyarrow')} {supported('protobuf')} " in replace
+    assert "pyarrow" not in (tmp_path / "constraints.txt").read_text()
 
 
 @pytest.mark.parametrize(

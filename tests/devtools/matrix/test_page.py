@@ -17,6 +17,9 @@ PASSED = Result(
     date="2026-01-02",
     python_version="3.12.1",
     pyspark_version="4.1.3",
+    pyarrow_version="22.0.0",
+    protobuf_version="6.33.6",
+    java_version="17.0.15",
     passed=6500,
     skipped=3,
 )
@@ -39,16 +42,25 @@ def test_row_has_complete_versions_and_counts_of_each_suite() -> None:
     assert row.split(" | ") == [
         "| 3.12.1",
         "4.1.3",
+        "22.0.0",
+        "6.33.6",
+        "17.0.15",
         "6,500 passed, 3 skipped (2026-01-02)",
         "not run",
         "2 passed (2026-01-02) |",
     ]
 
 
+def test_versions_of_packages_are_those_of_the_tests_on_spark() -> None:
+    engine = replace(PASSED, suite="engine", java_version="25.0.1")
+
+    assert rows(PASSED, engine)[0].startswith("| 3.12.1 | 4.1.3 | 22.0.0 | 6.33.6 | 25.0.1 |")
+
+
 def test_python_used_only_by_type_checkers_is_shown_by_its_minor_version() -> None:
     types = replace(PASSED, python="3.14", suite="types", passed=2, skipped=0)
 
-    assert rows(types) == ["| 3.14 | 4.1 | not run | not run | 2 passed (2026-01-02) |"]
+    assert rows(types) == ["| 3.14 | 4.1 | - | - | - | not run | not run | 2 passed (2026-01-02) |"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +89,8 @@ def test_python_used_only_by_type_checkers_is_shown_by_its_minor_version() -> No
     ],
 )
 def test_note_states_failure_reason_or_selection(result: Result, cell: str, note: str) -> None:
-    assert rows(result) == [f"| 3.12.1 | 4.1.3 | {cell} | not run | not run |", note]
+    versions = "3.12.1 | 4.1.3 | 22.0.0 | 6.33.6 | 17.0.15"
+    assert rows(result) == [f"| {versions} | {cell} | not run | not run |", note]
 
 
 def test_cell_that_took_too_long_states_its_minutes() -> None:
@@ -91,8 +104,9 @@ def test_equal_notes_are_written_once() -> None:
 
     found = rows(missing, replace(missing, suite="engine"))
 
+    versions = "3.12.1 | 4.1.3 | 22.0.0 | 6.33.6 | 17.0.15"
     assert found == [
-        "| 3.12.1 | 4.1.3 | not available [1] | not available [1] | not run |",
+        f"| {versions} | not available [1] | not available [1] | not run |",
         "1. Not available: none.",
     ]
 
