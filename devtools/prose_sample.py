@@ -1,7 +1,8 @@
 """Prints random texts to read without their code: `python -m devtools.prose_sample [PATH...]`.
 
 A reader who does not know the code judges each text. Texts of errors have the expressions of their
-placeholders and, after a `|`, their hint. The same seed prints the same texts.
+placeholders and, after a `|`, their hint. Docstrings follow the name of their module, class or
+function. The same seed prints the same texts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from devtools.prose import PATHS, ROOT, Text, files, texts
 __all__ = ("main", "sample")
 
 _KINDS = {"errors": "error", "tests": "test name", "docstrings": "docstring"}
+_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def sample(paths: Iterable[Path], kind: str, count: int, seed: int) -> list[Text]:
@@ -38,8 +40,18 @@ def sample(paths: Iterable[Path], kind: str, count: int, seed: int) -> list[Text
 def _texts(path: Path, kind: str) -> Iterator[Text]:
     if kind == "errors":
         yield from _errors(path)
+    elif kind == "docstrings":
+        yield from _docstrings(path)
     else:
         yield from (text for text in texts(path) if text.kind == _KINDS[kind])
+
+
+def _docstrings(path: Path) -> Iterator[Text]:
+    """Yield the docstrings of a module, each after the name of its module, class or function."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, _Documented) and (words := ast.get_docstring(node)):
+            name = path.stem if isinstance(node, ast.Module) else node.name
+            yield Text(path, node.body[0].lineno, "docstring", f"{name}: {words}")
 
 
 def _errors(path: Path) -> Iterator[Text]:

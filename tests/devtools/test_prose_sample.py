@@ -35,9 +35,9 @@ def test_sample_of_errors_has_message_with_placeholders_and_hint(module: Path) -
     ]
 
 
-def test_sample_of_docstrings_has_no_errors(module: Path) -> None:
+def test_sample_of_docstrings_has_names_and_no_errors(module: Path) -> None:
     found = [text.words for text in sample([module], "docstrings", 9, 0)]
-    assert found == ["Orders.", "Return the order."]
+    assert found == ["orders: Orders.", "order: Return the order."]
 
 
 def test_sample_of_tests_has_words_of_their_names(tmp_path: Path) -> None:
