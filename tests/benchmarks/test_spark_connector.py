@@ -7,7 +7,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from benchmarks.peers.spark.connector import _resolve_nearest, kafka_connector_jars
+from benchmarks.peers.spark.connector import _fallbacks, _resolve_nearest, kafka_connector_jars
 from devtools.servers.ivy import Artifact, JarResolutionError
 from devtools.servers.local_repository import LocalRepository
 
@@ -38,21 +38,25 @@ def test_connector_of_the_installed_spark_version_is_used_if_available(
         LIBRARY,
     )
     repository.add(spark(CONNECTOR, "4.1.3"))
-    jars = _resolve_nearest(wanted, tmp_path / "jars")
+    jars = _resolve_nearest(wanted, _fallbacks("4.1.9"), tmp_path / "jars")
     assert ["library-1.0.jar", f"{CONNECTOR}-4.1.9.jar", f"{TOKENS}-4.1.9.jar"] == [
         jar.name for jar in jars
     ]
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("version", "connector", "tokens"),
+    [("4.1.9", "4.1.3", "4.0.0"), ("4.2.9", "4.2.0", "4.2.0"), ("4.3.0", "4.2.0", "4.2.0")],
+)
 def test_resolve_uses_the_nearest_version_of_each_artifact_whose_version_is_missing(
-    repository: LocalRepository, tmp_path: Path
+    repository: LocalRepository, tmp_path: Path, version: str, connector: str, tokens: str
 ) -> None:
-    repository.add(spark(CONNECTOR, "4.1.3"))
-    repository.add(spark(TOKENS, "4.0.0"))
-    wanted = (spark(CONNECTOR, "4.1.9"), spark(TOKENS, "4.1.9"), LIBRARY)
-    jars = _resolve_nearest(wanted, tmp_path / "jars")
-    assert ["library-1.0.jar", f"{CONNECTOR}-4.1.3.jar", f"{TOKENS}-4.0.0.jar"] == [
+    repository.add(spark(CONNECTOR, connector))
+    repository.add(spark(TOKENS, tokens))
+    wanted = (spark(CONNECTOR, version), spark(TOKENS, version), LIBRARY)
+    jars = _resolve_nearest(wanted, _fallbacks(version), tmp_path / "jars")
+    assert ["library-1.0.jar", f"{CONNECTOR}-{connector}.jar", f"{TOKENS}-{tokens}.jar"] == [
         jar.name for jar in jars
     ]
 
@@ -83,6 +87,6 @@ def test_connector_jars_are_those_of_the_folder_in_the_environment_variable(
 def test_connector_jars_are_downloaded_by_ivy() -> None:
     names = [jar.name for jar in kafka_connector_jars()]
     assert names[:2] == ["commons-pool2-2.12.1.jar", "kafka-clients-3.9.1.jar"]
-    assert names[2].startswith(f"{CONNECTOR}-4.1.")
+    assert names[2].startswith(f"{CONNECTOR}-4.")
     assert names[3].startswith(f"{TOKENS}-4.")
     assert len(names) == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +19,9 @@ _SPARK = "org.apache.spark"
 _CONNECTOR = "spark-sql-kafka-0-10_2.13"
 _TOKENS = "spark-token-provider-kafka-0-10_2.13"
 
-_FALLBACKS = {_CONNECTOR: ("4.1.3",), _TOKENS: ("4.0.0",)}
-"""Versions to try in order if a repository lacks PySpark's version; all of them work with 4.1."""
+_FALLBACKS_4_1 = {_CONNECTOR: ("4.1.3",), _TOKENS: ("4.0.0",)}
+_FALLBACKS = {_CONNECTOR: ("4.2.0",), _TOKENS: ("4.2.0",)}
+"""Versions to try if a repository lacks that of PySpark, for 4.1 and for later series."""
 
 _LIBRARIES = (
     Artifact("org.apache.kafka", "kafka-clients", "3.9.1"),
@@ -48,10 +50,11 @@ def kafka_connector_jars() -> tuple[Path, ...]:
         return _jars_of(Path(own).expanduser().absolute())
     version = pyspark.__version__
     wanted = (Artifact(_SPARK, _CONNECTOR, version), Artifact(_SPARK, _TOKENS, version))
-    mark = zlib.crc32(repr((wanted, _FALLBACKS, _LIBRARIES)).encode())
+    fallbacks = _fallbacks(version)
+    mark = zlib.crc32(repr((wanted, fallbacks, _LIBRARIES)).encode())
     into = cache_folder() / "jars" / f"spark-kafka-{version}-{mark:08x}"
     try:
-        return _resolve_nearest((*wanted, *_LIBRARIES), into)
+        return _resolve_nearest((*wanted, *_LIBRARIES), fallbacks, into)
     except JarResolutionError as error:
         error.hint = (
             f"{error.hint} Or set KSTREAMS_KAFKA_JARS to a folder of these jars, or configure "
@@ -60,9 +63,15 @@ def kafka_connector_jars() -> tuple[Path, ...]:
         raise
 
 
-def _resolve_nearest(wanted: tuple[Artifact, ...], into: Path) -> tuple[Path, ...]:
+def _fallbacks(pyspark_version: str) -> Mapping[str, Sequence[str]]:
+    return _FALLBACKS_4_1 if pyspark_version.startswith("4.1.") else _FALLBACKS
+
+
+def _resolve_nearest(
+    wanted: tuple[Artifact, ...], fallbacks: Mapping[str, Sequence[str]], into: Path
+) -> tuple[Path, ...]:
     """Resolve artifacts; replace a missing one by its next fallback while there is one."""
-    untried = {name: [*versions] for name, versions in _FALLBACKS.items()}
+    untried = {name: [*versions] for name, versions in fallbacks.items()}
     while True:
         try:
             return resolve(wanted, into, transitive=False)
