@@ -47,7 +47,7 @@ class Located:
     """The base class of nodes: it adds the origin, which is not part of a node's equality.
 
     Attributes:
-        origin: The place that defines the node; None if it is not known.
+        origin: The file and line that define the node; None if it is not known.
     """
 
     origin: CallSite | None = field(default=None, kw_only=True, compare=False, repr=False)

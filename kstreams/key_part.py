@@ -54,7 +54,7 @@ class KeyPartPartitioner:
         return partition_of(self._encoded(self.function(self.key.deserialize(key))), partitions)
 
     def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
-        """Return the partition of each key, -1 for a null key; the part is taken once per key.
+        """Return the partition of each key, -1 for a null key; `function` gets each key only once.
 
         Errors as in `partition`.
         """

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site of two pages, with the settings of the whole one."""
+    """Build a site of two documentation pages, with the Sphinx settings of the full site."""
     source, site = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
     listed = "\n".join(PAGES)
     (source / "index.md").write_text(

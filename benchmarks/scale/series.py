@@ -1,4 +1,4 @@
-"""Rounds of W1 on all cores, grouped by the varied parameter."""
+"""Rounds of workload W1 (tumbling count), grouped by the number of cores, partitions or keys."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def goal_plan(workloads: Collection[str] = (), peers: Collection[str] = ()) -> P
     """Return the plan of all goals, or only of the given workloads or peers.
 
     Raises:
-        UnknownName: The goals contain none of these.
+        UnknownName: There is no goal for these workloads and peers.
     """
     shares = {
         (workload, peer): records
@@ -72,7 +72,10 @@ def goal_plan(workloads: Collection[str] = (), peers: Collection[str] = ()) -> P
         if (not workloads or workload in workloads) and (not peers or peer in peers)
     }
     if not shares:
-        raise UnknownName(f"the goals have {' '.join(GOALS)}, with {' '.join(_peers())}")
+        raise UnknownName(
+            "there is no goal for these workloads and peers; goals exist for the workloads "
+            f"{' '.join(GOALS)} and the peers {' '.join(_peers())}"
+        )
     pairs = [(workload_by(workload), peer_by(peer)) for workload, peer in shares]
     return Plan(pairs, shares=shares, minutes=_MINUTES, lag="W1" in dict(shares.keys()))
 

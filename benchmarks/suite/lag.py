@@ -37,7 +37,11 @@ _START_S = 90.0
 
 
 def keeps_up(peer: Peer, throughput: float | None) -> bool:
-    """Return whether a lag can be measured: a peer slower than the input rate has none."""
+    """Return whether to measure the lag of a peer.
+
+    Returns False for a peer with a `most_records` whose throughput is below the input rate: its lag
+    grows without bound.
+    """
     return peer.most_records is None or throughput is None or throughput >= RATE
 
 
@@ -60,7 +64,7 @@ def measure_lag(peer: Peer, job: Job, *, cache: Path, rate: int = RATE) -> Lag:
     stream = _Stream(job, rate)
     probes = _Probes(job)
     try:
-        _wait(process, lambda: bool(probes.seen), _START_S, "no result came")
+        _wait(process, lambda: bool(probes.seen), _START_S, "no result arrived")
         begin = time.time() + _WARM_S
         time.sleep(_WARM_S + _MEASURED_S)
         end = time.time()

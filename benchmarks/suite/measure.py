@@ -87,7 +87,7 @@ def _watched(
     )
     settle = job.workload.settle or dict
     counts: list[tuple[float, int]] = [(process.launched, 0)]
-    looked, problems = 0, "no result came"
+    looked, problems = 0, "no result arrived"
     weighed, state = process.launched, 0
     try:
         while True:

@@ -29,9 +29,9 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a workload.
+    """One run of a workload by a peer.
 
-    A process receives environment variables: `BENCH_WORKLOAD`, `BENCH_BOOTSTRAP`, `BENCH_INPUT`,
+    The peer gets environment variables: `BENCH_WORKLOAD`, `BENCH_BOOTSTRAP`, `BENCH_INPUT`,
     `BENCH_OUTPUT` (existing topics with the dataset's number of partitions), `BENCH_INPUTS` (all
     input topics in the order of the workload's datasets, separated by commas), `BENCH_SIZES` (the
     number of records in each; 0 if unknown), `BENCH_BATCH` (the maximum number of records per

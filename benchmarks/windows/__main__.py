@@ -1,4 +1,4 @@
-"""Measures windowed aggregation, in one process or on Spark, on RocksDB.
+"""Measures windowed aggregation with state in RocksDB, in one process or on Spark.
 
     python -m benchmarks.windows                     # the standard cases, as a table
     python -m benchmarks.windows --smoke             # a few records, as a quick check

@@ -90,7 +90,7 @@ class DynamoTable(Sink[K, V]):
             )
 
     def __repr__(self) -> str:
-        """Return a text without credentials and the function."""
+        """Return table, key and fence, without credentials."""
         return f"DynamoTable({self.table!r}, key={self.key!r}, fence={self.fence!r})"
 
     @property

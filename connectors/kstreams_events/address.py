@@ -12,7 +12,7 @@ def checked(url: str, schemes: Collection[str]) -> str:
     """Return a URL if it is valid.
 
     Raises:
-        ValueError: The URL is invalid, or has a password, which belongs into a header.
+        ValueError: The URL is invalid, or has a password, which belongs in a header.
     """
     try:
         parts = urlsplit(url)
@@ -23,7 +23,7 @@ def checked(url: str, schemes: Collection[str]) -> str:
     if not usable:
         raise ValueError(
             f"url= is not valid: expected {' or '.join(f'{s}://' for s in schemes)} with a host, "
-            "and no user or password, which belong into headers="
+            "and no user or password, which belong in headers="
         )
     return url
 

@@ -55,6 +55,7 @@ def check(table: Table, rows: pa.Schema, name: str) -> None:
         raise SinkError(
             f"table {name} has format version {table.metadata.format_version} and {written} files; "
             "expected version 1 or 2 and parquet files",
-            hint="write to a table of version 1 or 2 without another write.format.default.",
+            hint="write to a table of format version 1 or 2 whose property write.format.default is "
+            "parquet or not set.",
         )
     check_columns(rows, table.schema().as_arrow(), name)

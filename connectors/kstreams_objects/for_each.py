@@ -42,13 +42,13 @@ class FileForEach(StagedFiles, Sink[K, V]):
     Args:
         place: A directory's path, which driver and workers share, or settings of a storage:
             `kstreams_s3.S3(...)`, `kstreams_gcs.GCS(...)`, `kstreams_sftp.Sftp(...)`.
-        path: Builds the file's path below the place, with segments separated by `/`. Records that a
+        path: Builds the file's path below `place`, with segments separated by `/`. Records that a
             source reads with the format `Whole` have the path of their file as key, and in the
             header `kstreams-file`.
         body: Builds the file's bytes; None skips the result.
 
     Raises:
-        TypeError: The place is neither a path nor settings of a storage.
+        TypeError: `place` is neither a path nor the settings of a storage.
         ValueError: The path is a URL, or empty.
     """
 

@@ -63,7 +63,7 @@ def as_place(place: str | os.PathLike[str] | Place) -> Place:
     """Return storage settings: those of a directory for a path, given settings unchanged.
 
     Raises:
-        TypeError: The place is neither a path nor storage settings.
+        TypeError: `place` is neither a path nor the settings of a storage.
         ValueError: The text is a URL, or empty.
     """
     if isinstance(place, os.PathLike):

@@ -47,7 +47,7 @@ class Objects(StagedFiles, Sink[K, V]):
             with `.` or `_`.
 
     Raises:
-        TypeError: The place is neither a path nor settings of a storage.
+        TypeError: `place` is neither a path nor the settings of a storage.
         ValueError: The path is a URL, or empty.
     """
 

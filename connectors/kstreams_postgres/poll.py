@@ -123,7 +123,7 @@ def made_state(connection: Connection, names: PollNames, required: frozenset[str
 
     Raises:
         SourceError: The table cannot be polled, or the log belongs to another table.
-        DataLossError: Partly read rows have changed.
+        DataLossError: The number of rows between the last two planned positions has changed.
     """
     oid, key = described_table(connection, names.table, required | {names.time})
     state = table_name(names.state)

@@ -91,7 +91,7 @@ class PollContents:
         """Count the rows of newly ended transactions, and return the offset after them.
 
         Raises:
-            DataLossError: Partly read rows have changed.
+            DataLossError: The number of rows between the last two planned positions has changed.
             SourceError: The table was replaced by another one.
         """
         self._database.retried(self._look)

@@ -196,14 +196,14 @@ class Session:
         answer = self._metadata(stream)
         (found,) = answer.metadata
         if found.response_code != _OK:
-            raise refused(found.response_code, f"stream {stream!r}")
+            raise refused(found.response_code, f"the leader of stream {stream!r} was requested")
         if found.leader_ref == _NO_LEADER:
             raise RefusedError("LeaderNotAvailable", f"stream {stream!r} has no leader now")
         for each in answer.brokers:
             if each.reference == found.leader_ref:
                 return each.host, each.port
         raise RefusedError(
-            "LeaderNotAvailable", f"the leader of stream {stream!r} is on no known broker"
+            "LeaderNotAvailable", f"the metadata has no address of the leader of stream {stream!r}"
         )
 
     def _metadata(self, stream: str) -> schema.MetadataResponse:

@@ -1,4 +1,4 @@
-"""A script that runs in an installation: it imports all packages, and checks their place.
+"""A script that runs in an installation: it imports all packages, and checks their folder.
 
 It has no import from this repository. Arguments: the version, and the installed extra; empty for
 none.
@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 
 
 def main(version: str, extra: str) -> None:
-    """Import the public modules and the packages, and check their version and place."""
+    """Import public modules and packages; check their versions, and that `platlib` has them."""
     for module in iter_modules(import_module("kstreams").__path__):
         import_module(f"kstreams.{module.name}")
     ours = {}

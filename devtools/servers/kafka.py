@@ -109,7 +109,10 @@ class KafkaBroker(Server):
         return self._process.pid if self._process and running else None
 
     def start(self) -> KafkaBroker:
-        """Start on the data in the folder and the ports of earlier starts, and wait for answers."""
+        """Start the broker, and return when it answers.
+
+        The broker continues with the data in its folder. A later start uses the ports of the first.
+        """
         if self.pid is not None:
             return self
         if self._ports:
@@ -210,7 +213,7 @@ def create_topic(bootstrap: str, name: str, partitions: int, config: Mapping[str
 
 
 def _lead(admin: AdminClient, places: dict[TopicPartition, Any]) -> bool:
-    """Return whether the leaders know their role; on a busy machine, the metadata is ahead."""
+    """Return whether all leaders accept requests, which may be later than the metadata has them."""
     try:
         for future in admin.list_offsets(places).values():
             future.result(30)

@@ -108,7 +108,10 @@ def nearest(number: Fraction) -> float:
 
 
 class ExactSumSerde(Serde[ExactSum]):
-    """Encodes a sum: 26 bytes for power and counts, then its numerator (big-endian, signed)."""
+    """Encodes a sum: power (2 bytes), the three counts (8 bytes each), and the numerator.
+
+    All numbers are big-endian. The numerator is signed and has at least one byte.
+    """
 
     name = "exact-sum"
     type_token = ExactSum

@@ -93,7 +93,7 @@ class Placeholder:
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401  # a placeholder, or a method
         """Return the placeholder for a field."""
         if name.startswith("__") and name.endswith("__"):
-            raise Unreadable(f"it reads the attribute {name}")
+            raise Unreadable(f"it reads the special attribute {name}")
         tree = tree_of(self)
         if isinstance(tree, Whole):
             return Placeholder(Part(name, tree.of))
@@ -128,7 +128,7 @@ class Placeholder:
 
 
 class Constructor:
-    """Placeholder of a class: a call records an object of the class.
+    """Placeholder of a class: a call returns a placeholder of an object with the given fields.
 
     Args:
         cls: A class for which `constructor_problem` is None.

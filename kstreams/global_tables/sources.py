@@ -147,7 +147,7 @@ def _commit(commits: CommitLog, store: str, pin: Pin) -> Commit:
     try:
         commit = commits.at(pin.commit.batch)
     except ObjectMissingError as exc:
-        raise _version_gone(store, pin, "its commit is not retained any more") from exc
+        raise _version_gone(store, pin, "the commit of this version is no longer retained") from exc
     if commit.id != pin.commit:
         raise _version_gone(store, pin, "the durable log has another commit of this batch")
     return commit

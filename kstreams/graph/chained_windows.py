@@ -28,7 +28,7 @@ __all__ = ("Chain", "chains", "late_result_warnings")
 
 @dataclass(frozen=True)
 class Chain:
-    """A node with late records below windowed results.
+    """A node with late records downstream of windowed results.
 
     Attributes:
         node: The node: further windows, a stream join or `deduplicate`.

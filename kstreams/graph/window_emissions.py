@@ -50,8 +50,9 @@ def check_run_closes_windows(topology: Topology, hint: str) -> None:
     for node in topology.nodes.values():
         if isinstance(node, ProcessorNode) and _needs_end_of_run(node.supplier):
             raise CompileError(
-                f"node {node.name!r} never emits: its windows have no end, or it waits without a "
-                "limit, so it forwards results only at the end of a run that closes windows",
+                f"node {node.name!r} forwards no results in this run: its windows never close, or "
+                "its time limit is `forever`, so it forwards results only when a run ends and "
+                "closes windows",
                 hint=hint,
             )
 

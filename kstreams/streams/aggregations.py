@@ -17,7 +17,7 @@ class Aggregation(NamedTuple):
     """An aggregation of a grouped stream.
 
     Attributes:
-        name: The part of the names of stores.
+        name: The part of store names that states the aggregation, such as `count` or `price-sum`.
         aggregator: The aggregator.
         value: The serde of the results.
         call: The user's call, with file and line.

@@ -50,7 +50,7 @@ from kstreams.topic_limits import NO_LIMITS, Limits
 
 __all__ = ("Task",)
 
-_HINT = "fix it and restart: nothing of this batch was kept."
+_HINT = "fix the code of the node, and restart: nothing of this batch was kept."
 
 
 class Task:

@@ -136,7 +136,8 @@ class Wiring:
             except KeyboardInterrupt:
                 raise
             except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
-                error = located(exc, self.places, hint="fix it and restart.").at(node=node.name)
+                hint = "fix the code of the node, and restart."
+                error = located(exc, self.places, hint=hint).at(node=node.name)
                 raise error from error.__cause__
         self.buffers = tuple(reversed(self._buffers.values()))
         inner = {n.name for n in group.processors if not self._entries.issuperset(n.parents)}

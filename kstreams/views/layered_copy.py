@@ -167,7 +167,7 @@ class LayeredCopy(Generic[S]):
         return self._state(state.copy, state.times)
 
     def fold(self, lock: AbstractContextManager[bool]) -> None:
-        """Write into the copy each layer that all referenced states include.
+        """Write the oldest layers into the copy, up to the first that a referenced state lacks.
 
         Args:
             lock: Acquired for each slice of changes, to block readers of the copy.

@@ -98,11 +98,11 @@ class QueryStore:
         return self._viewed.batches()
 
     def commit(self, version: int | str) -> Commit:
-        """Return a batch as a commit.
+        """Return the commit of a batch.
 
         Raises:
-            StoreError: The batch is not retained; or `version` is a savepoint, which queries do not
-                have.
+            StoreError: The batch is not retained; or `version` is the name of a savepoint, and
+                queries have no savepoints.
         """
         if isinstance(version, str):
             raise StoreError(

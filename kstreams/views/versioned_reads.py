@@ -220,7 +220,7 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
         """Restore all partitions, and return when the view has caught up with the newest commit.
 
         Args:
-            timeout: Maximum time to wait; None waits without a limit. The time is checked between
+            timeout: Maximum time to wait; None: no limit. The time is checked between
                 partitions.
 
         Raises:

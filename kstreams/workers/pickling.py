@@ -33,8 +33,8 @@ def pickled(settings: StageSettings) -> bytes:
     """Pickle the settings of a stage for workers.
 
     Raises:
-        CompileError: The settings cannot be pickled. The error names the node whose part cannot be
-            pickled, if it is part of a node.
+        CompileError: The settings cannot be pickled. If the cause is an object of a node, the error
+            names the node.
     """
     try:
         return dumped(settings)

@@ -220,7 +220,7 @@ class WorkerPool:
             with suppress(queue.Empty):
                 return run.events.get(timeout=interval_s)
             if run.progress is not None and (slow := run.progress.find()):
-                raise SlowWorkersError(slow, "are slow")
+                raise SlowWorkersError(slow, "are slower than the others")
             if time.monotonic() >= check_at:
                 self._request_current(run)
                 check_at += _BLOCKED_S

@@ -35,7 +35,7 @@ class SlowWorkersError(Exception):
 
     Attributes:
         workers: The numbers of these workers.
-        reason: Why they delay the run.
+        reason: The cause as a predicate of these workers, such as "are slower than the others".
     """
 
     def __init__(self, workers: frozenset[int], reason: str) -> None:

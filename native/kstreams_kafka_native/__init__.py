@@ -8,13 +8,13 @@ from pathlib import Path
 __all__ = ("VERSION", "load")
 
 VERSION = 1
-"""Of the calls; raised with each change of them."""
+"""The version of the library's functions, incremented with each change of their signatures."""
 
 
 def load() -> ctypes.CDLL:
-    """Load the library; calls of it let other threads run.
+    """Load the library; its functions run without the GIL, so other threads run meanwhile.
 
     Raises:
-        OSError: It was not compiled, or for another platform.
+        OSError: The library was not compiled, or was compiled for another platform.
     """
     return ctypes.CDLL(str(Path(__file__).with_name("kernel.so")))

@@ -140,7 +140,7 @@ def _reasons(dropped: Counter[str]) -> str:
 
 @contextmanager
 def shown_live(progress: Progress, console: Console, title: str) -> Iterator[None]:
-    """Show a table of the progress at the end of the terminal; nothing without a terminal."""
+    """Show a table of the progress at the bottom of the terminal; nothing without a terminal."""
     if not console.is_terminal:
         yield
         return

@@ -64,10 +64,12 @@ def replayed_app(
 
     Args:
         state: The state of the app.
-        place: The connection of topics, if `connection` is None.
+        place: The connection to the topics by the options --data and --bootstrap.
         topology: The topology, as MODULE:NAME.
-        connection: The connection of its topics, as MODULE:NAME.
-        repeat_calls: Whether calls of external systems may be repeated.
+        connection: A connection that replaces the one of `place`, as MODULE:NAME; None: `place` is
+            used.
+        repeat_calls: Whether the replay may repeat requests of processors to external systems, and
+            calls of sink functions.
         most_bytes: The memory limit of this process in bytes; None: no limit.
     """
     if most_bytes is not None:

@@ -202,9 +202,9 @@ def scan(
     """Show the rows of a store in order: by key, or windows, sessions and buffered records by time.
 
     Use it to look at many keys. The table has the rows of all partitions at one committed version,
-    with times in UTC. --start and --end select a range of keys; the command reads a store in the
-    order of time completely. Keys and values are shown as bytes, with a note, if their serde cannot
-    be found by its recorded name: add --topology, or --key and --value.
+    with times in UTC. --start and --end select a range of keys; a store whose rows are ordered by
+    time is still scanned completely. Keys and values are shown as bytes, with a note, if their
+    serde cannot be found by its recorded name: add --topology, or --key and --value.
 
     Example:
         kstreams state scan word-count counts --limit 10

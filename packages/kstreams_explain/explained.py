@@ -252,10 +252,10 @@ def _explained(
 
 
 def _as_it_ran(replay: BatchReplay, rows: KeyRows, task: TaskId) -> Rows:
-    """Return the rows of the key after the batch, replayed without an observer.
+    """Replay the batch without `KeyWatch`, and return the rows of the key after the batch.
 
-    By columns, windows close at the end of a batch; by records, windows close during the batch. So
-    a closed window may still have rows in one of the two executions.
+    With `KeyWatch`, nodes run by records, and windows close during the batch. By columns, windows
+    close at its end. So only one of the two replays may still have rows of a closed window.
     """
     state = replay.run([task])[task]
     times = FixedTimes(state.meta.stream_time, replay.commit.wall_ms)

@@ -85,7 +85,7 @@ class ReplayedState:
         return self._log.objects
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Count the records that the task would send into loops; return no loop parts."""
+        """Add the number of records for loops to `sent`; write nothing, and return no parts."""
         self.sent += sum(table.num_rows for _, _, table in records)
         return ()
 

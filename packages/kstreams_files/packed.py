@@ -64,7 +64,8 @@ class Packed(Format[K, V]):
         """Check the number of bytes that a file has when decompressed.
 
         Raises:
-            DeserializationError: The number exceeds `max_ratio`.
+            DeserializationError: The number exceeds 16 MiB and `max_ratio` times the size of the
+                compressed file.
         """
         most = max(_FREE_BYTES, data.size * self.max_ratio)
         if count > most:
@@ -93,7 +94,8 @@ class Unpacked(FileData):
         """Yield the whole content in blocks.
 
         Raises:
-            DeserializationError: The file is damaged, or its content exceeds `max_ratio`.
+            DeserializationError: The file is damaged, or its content is too large, see
+                `Packed.check_bytes`.
         """
 
     @override

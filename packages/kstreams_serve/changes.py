@@ -34,16 +34,17 @@ class News(Generic[T]):
 
 
 class Changes(Generic[T]):
-    """The changes of a store, or of one of its keys, for one follower.
+    """Finds new versions of a store, or changes of one of its keys, for one client.
 
     Args:
         queries: Reads the store.
         app: The app.
         store: The store.
-        wanted: The key; None follows each version, without rows.
+        wanted: The key; None: each new version is a change, without rows.
         make: Called with the reads of the store; returns a function that converts the rows of a key
-            to a comparable result, and returns its size in bytes too.
-        seen: The tag of the last version that the follower has; this version is not sent again.
+            to a comparable result, and returns the result and its size in bytes.
+        seen: The tag of the last version that the client has; this version is no change. None: the
+            current version is a change.
     """
 
     def __init__(

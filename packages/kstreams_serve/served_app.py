@@ -237,7 +237,7 @@ class ServedApp:
 
     @property
     def home(self) -> CheckpointHome:
-        """The home of the checkpoint."""
+        """The storage of the app's checkpoint: a directory, or a prefix in object storage."""
         return self._source.home
 
     @property

@@ -98,7 +98,7 @@ class HeldBackFeed:
         """Do nothing, because results are held back."""
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
-        """Do nothing, because topics have no output of a replica."""
+        """Do nothing, because a replica writes no results to topics."""
 
     def close(self) -> None:
         """Close the other feed."""

@@ -84,7 +84,7 @@ class ResidentState:
         return write_loops(self._objects, "loops/", attempt, self._partition, records)
 
     def commit(self, changes: Changes) -> Pointer:
-        """Store the changes until `keep` is called after the batch; return the new pointer."""
+        """Keep the changes for a call of `keep` after the batch; return an empty pointer."""
         self._changes = changes
         return _NO_POINTER
 

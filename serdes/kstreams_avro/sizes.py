@@ -1,4 +1,4 @@
-"""Sizes in the tree of a schema: the minimum bytes of a value, and recursion."""
+"""The minimum number of bytes of an Avro value, the nodes of a schema, and recursive records."""
 
 from __future__ import annotations
 

@@ -235,7 +235,8 @@ class SchemaRegistry:
         found = _KINDS.get(kind)
         if found is None or not isinstance(text, str):
             raise self._strange(
-                f"with a schema without text, or of an unknown kind: {str(kind)[:40]!r}"
+                f"with an invalid schema: expected a text and schemaType {', '.join(_KINDS)}; "
+                f"got {type(text).__name__} and schemaType {str(kind)[:40]!r}"
             )
         if depth > _DEEPEST:
             raise self._strange(

@@ -57,7 +57,7 @@ def test_goal_plan_of_selected_workloads_and_peers_keeps_numbers_of_records() ->
         ("W4", "flink-sql", 1_200_000),
     ]
     assert not few.lag
-    with pytest.raises(UnknownName, match="the goals have W1 W2"):
+    with pytest.raises(UnknownName, match="goals exist for the workloads W1 W2"):
         goal_plan(["W7"])
 
 

@@ -18,13 +18,16 @@ from tests.cluster.clustered_app import ClusteredApp
 
 @pytest.fixture(scope="session")
 def wheel_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a virtual environment with the wheels and the dependencies of this one."""
+    """Create a virtual environment with the project's wheels, and this environment's packages."""
     return installed_wheels(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture
 def cluster(tmp_path: Path, wheel_environment: Path) -> Iterator[SparkCluster]:
-    """Start a master and two workers with a core each; skip where machines cannot be isolated."""
+    """Start a Spark master and two workers with one core each.
+
+    Skip the test if this machine cannot isolate the processes like separate machines.
+    """
     if why := why_no_machines():
         pytest.skip(why)
     with SparkCluster(tmp_path / "cluster", wheel_environment) as running:

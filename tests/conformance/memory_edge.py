@@ -3,11 +3,12 @@
 A side of a join of two streams remembers its records for `before + after + grace` ms from its
 newest record. Kafka Streams forgets a record of exactly that age: `InMemoryWindowStore` and
 `AbstractRocksDBSegmentedBytesStore` read from `observedStreamTime - retentionPeriod + 1` on. So a
-record misses a partner at the edge of `within`, and with `within(0)` and no grace period, records
-of the same time never match.
+record misses a partner whose age is exactly the limit, and with `within(0)` and no grace period,
+records of the same time never match.
 
-The rule: where a model with that edge gives the answer of Kafka Streams, and the model without it
-gives another, the case gets the latter as its `rule_out`, and `rule` names this module.
+The rule: if the model gives the results of Kafka Streams only when it also forgets records of
+exactly that age, the case gets the model's other results as its `rule_out`, and `rule` names this
+module.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ Steps = list[list[Output]]
 
 
 def answers(case: Case) -> tuple[Steps, Steps]:
-    """Return two answers of a join of two streams: with the edge of Kafka Streams, and without."""
+    """Return the results of a stream-stream join by two models.
+
+    The first model forgets records of exactly the maximum age, as Kafka Streams does; the second
+    remembers them.
+    """
     found: list[Steps] = []
     for early in (1, 0):
         model = model_of(case)

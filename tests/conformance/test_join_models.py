@@ -41,10 +41,10 @@ def test_model_gives_the_expected_results_of_every_case(op: str) -> None:
         assert list(map(Counter, found)) == list(map(Counter, wanted)), case.name
 
 
-def test_rule_corrects_answers_of_its_join_cases_and_changes_no_other_cases(
+def test_memory_edge_rule_corrects_exactly_the_cases_that_name_it(
     tmp_path: Path,
 ) -> None:
-    """The rule corrects all of these cases and no others, whatever their files contained before."""
+    """`main` adds the same `rule` and `rule_out` to files from which they were removed."""
     corrected_names = []
     for file in FILES:
         lines = list(map(json.loads, file.read_text().splitlines()))

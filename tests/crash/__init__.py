@@ -1,1 +1,1 @@
-"""The crash matrix: death at every named point of a batch, and the recovery after it."""
+"""The crash matrix: crashes at every named point of a batch, and the recovery after them."""

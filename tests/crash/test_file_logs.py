@@ -1,7 +1,7 @@
-"""Death of an app that reads files:
+"""Crashes of an app that reads files.
 
-each line counts once, planned lines are read again, and read files are moved once, after the
-commit.
+Each line counts once, planned lines are read again, and files are moved once, after the commit of
+their lines.
 """
 
 from __future__ import annotations

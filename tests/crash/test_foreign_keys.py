@@ -1,4 +1,4 @@
-"""Death in each stage of a foreign-key join: the results equal the join of both tables."""
+"""Crashes in each stage of a foreign-key join: the results equal the join of both tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Death around a global table: a batch reads the version of its plan, however new the table is."""
+"""Crashes with a global table: a repeated batch reads the table version of its plan."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_global_table_has_each_row_after_its_query_dies(
 
 
 def fills(harness: GlobalHarness) -> None:
-    """Fill the table until the fault has struck."""
+    """Write all rows of the table, at most four times, until the fault has occurred."""
     for _ in range(4):
         if not harness.faults.struck:
             harness.fill()

@@ -1,4 +1,4 @@
-"""Death around a transaction of results: between staging, commit, transaction and note."""
+"""Crashes between staging of results, commit of the batch, Kafka transaction and its note."""
 
 from __future__ import annotations
 

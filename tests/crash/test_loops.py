@@ -1,4 +1,4 @@
-"""Death around a loop: between object, commit and plan; each hop counts once."""
+"""Crashes between the objects of a loop, commit and plan; each hop is counted once."""
 
 from __future__ import annotations
 

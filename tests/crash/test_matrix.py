@@ -1,4 +1,4 @@
-"""Death at every named point, on every backend, with every kind of recovery: results are exact."""
+"""Crashes at every named point, by backend and kind of recovery: results are exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Death of an app that reads a table: each row counts once, and is confirmed after its commit."""
+"""Crashes of an app that reads a table: each row counts once; it is confirmed after its commit."""
 
 from __future__ import annotations
 

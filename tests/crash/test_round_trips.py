@@ -20,10 +20,11 @@ BATCHES = 4
 
 
 class Trips:
-    """Requests to a storage, in order; some are answered only after others have arrived.
+    """Records the requests to an object store, and delays concurrent requests until all arrive.
 
     Attributes:
-        asked: Requests in order: writes by their kind, every other request by its name.
+        asked: The requests in order: a write by the kind of its object, another request by its
+            operation and object name.
     """
 
     def __init__(self) -> None:

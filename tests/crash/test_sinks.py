@@ -1,4 +1,4 @@
-"""Death around sinks of databases and files: before they commit, and before the batch commits."""
+"""Crashes before, between and after the commits of a batch and of its database and file sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Death of an app that reads streams: each entry counts once, as planned."""
+"""Crashes of an app that reads streams: each entry counts once, as planned."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_run_without_close_windows_rejects_records_that_are_never_released(
     builder.add_processor("held", held, builder.add_source("in", SOURCE))
     topology = builder.build()
     if waits:
-        with pytest.raises(CompileError, match=r"node 'held' never emits.*\nHint: close them."):
+        with pytest.raises(CompileError, match=r"node 'held' forwards no .*\nHint: close them."):
             check_run_closes_windows(topology, "close them.")
     else:
         check_run_closes_windows(topology, "close them.")
@@ -107,7 +107,7 @@ def test_run_without_close_windows_rejects_on_close_with_grace_forever(kind: str
         builder.add_processor(
             name, supplier, builder.add_source(f"in-{name}", Topic(name, TEXT, INT64))
         )
-    with pytest.raises(CompileError, match="node 'finals' never emits"):
+    with pytest.raises(CompileError, match="node 'finals' forwards no results"):
         check_run_closes_windows(builder.build(), "close them.")
 
 

@@ -136,7 +136,7 @@ def edges(text: str) -> list[str]:
     return [line for line in text.splitlines() if "(to group:" in line]
 
 
-def test_steps_below_the_edge_do_not_repartition_and_joins_use_its_part() -> None:
+def test_steps_after_the_edge_do_not_repartition_and_joins_use_its_part() -> None:
     streams = Streams("t")
     joined(streams)
     text = streams.build().describe()

@@ -76,7 +76,7 @@ class _Produced(ctypes.Structure):
 
 
 class Fake:
-    """The loops of the C extension over a fake librdkafka, with the fake's counters."""
+    """Runs the loops of the C extension with a fake librdkafka, and reads the fake's counters."""
 
     def __init__(self, path: Path) -> None:
         self._loaded = loaded = ctypes.CDLL(str(path))

@@ -39,7 +39,7 @@ def read(bootstrap: str, topic: str, count: int) -> list[Message]:
     found: list[Message] = []
     while len(found) < count:
         messages = consumer.consume(count - len(found), 30)
-        assert messages, f"only {len(found)} of {count} records came"
+        assert messages, f"only {len(found)} of {count} records arrived"
         found += messages
     consumer.close()
     return sorted(found, key=lambda message: message.timestamp()[1])
@@ -102,7 +102,7 @@ def test_sasl_listener_of_test_broker_accepts_its_user(broker: KafkaBroker, mech
     assert AdminClient(settings, logger=SILENT).list_topics(timeout=10).brokers
 
 
-def test_ssl_listener_of_test_broker_is_trusted_by_its_certificate(broker: KafkaBroker) -> None:
+def test_client_trusts_ssl_listener_of_test_broker_by_its_ca_file(broker: KafkaBroker) -> None:
     settings: dict[str, Any] = {
         "bootstrap.servers": broker.ssl_bootstrap,
         "security.protocol": "SSL",

@@ -33,16 +33,16 @@ _THREADS = os.cpu_count() or 1
 
 @dataclass(frozen=True)
 class KafkaStreams:
-    """One configuration.
+    """One configuration of Kafka Streams, as a `Peer`.
 
     Args:
         name: The name on the command line.
         what: The settings that differ from the defaults, for the report.
         cache: The size of the cache in bytes; empty for the default of 10 MB.
         guarantee: The `processing.guarantee`.
-        store: The kind of stores.
+        store: The kind of state stores: RocksDB or in memory.
         fetches: Whether the client fetches and buffers more records than by default.
-        form: The DSL, or W4 in the Processor API.
+        form: The API of the topology: the DSL, or, for W4 only, the Processor API.
         workloads: The supported workloads.
         emits_updates: Whether it forwards the results of open windows.
     """

@@ -177,7 +177,10 @@ class BatchPlanner:
         return ends
 
     def reached(self, end: Mapping[TopicPartition, int]) -> bool:
-        """Return whether all records before an end are planned, except those of stopped topics."""
+        """Return whether the records before the given end offsets are planned, by partition.
+
+        Partitions of stopped topics do not count.
+        """
         return all(
             self.positions[place] >= offset
             for place, offset in end.items()
@@ -197,7 +200,10 @@ class BatchPlanner:
         )
 
     def left(self, end: Mapping[TopicPartition, int]) -> int:
-        """Return the number of records before an end that are not planned."""
+        """Return the number of unplanned records before the given end offsets, by partition.
+
+        Partitions of stopped topics do not count.
+        """
         return sum(
             max(offset - self.positions[place], 0)
             for place, offset in end.items()

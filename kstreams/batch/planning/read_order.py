@@ -1,4 +1,4 @@
-"""The order in which partitions are read at equal times: the order in which tasks merge records."""
+"""The order of records with equal timestamps in several partitions, as tasks merge them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ("feeding_tables", "read_order")
 def read_order(
     groups: Sequence[PartitionGroup],
 ) -> Callable[[TopicPartition], tuple[int, int, int, int]]:
-    """Return the sort key of a query's source partitions at equal times.
+    """Return the sort key of a query's source partitions, for records with equal timestamps.
 
     Partitions that feed only tables come first, so that a record finds the rows of its own time.
     Later stages come before earlier ones, because tasks process the records of their sources before

@@ -1,4 +1,4 @@
-"""The settings of an app's telemetry, and its cost."""
+"""The settings of an app's telemetry: files, samples, OpenTelemetry and error texts."""
 
 from __future__ import annotations
 

@@ -143,18 +143,18 @@ def _way_on(
     actual: object,
     keys: Sequence[WindowedKeySerde[object]],
 ) -> str:
-    """Return the hint for a type mismatch at a topic or repartition edge; otherwise an empty text.
+    """Return a hint that follows the description of a type mismatch; empty if there is no hint.
 
-    There is a hint for windowed keys, and for an edge that would accept the records if their key or
-    value (`part`) were not None.
+    There is a hint for windowed keys at a sink or repartition edge, and for an edge that would
+    accept the records if their key or value (`part`) were never None.
     """
     if part == "key" and get_origin(actual) is Windowed and not isinstance(node, ProcessorNode):
         windows = windows_text(keys[0].windows) if keys else "windows"
-        return f": give it key=windowed(..., {windows}), or select another key above it"
+        return f": give it key=windowed(..., {windows}), or select another key before it"
     if not isinstance(node, RepartitionNode) or not accepts(expected, without_none(actual)):
         return ""
     option = "null_keys" if part == "key" else "nulls"
-    return f": pass {option}='pass' to the repartition, or filter records without a {part} above it"
+    return f": pass {option}='pass' to the repartition, or drop records without a {part} before it"
 
 
 def _store_types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:

@@ -131,13 +131,13 @@ def _before_each(
     stored: npt.NDArray[Any],
     missing: object,
 ) -> npt.NDArray[Any]:
-    """Return a property of the row that each record replaces, sorted by key.
+    """Return one column of the table rows that the records replace, sorted by key like `after`.
 
     Args:
         rows: The records by key.
-        after: The property after each record, sorted by key.
-        stored: The property of each stored row.
-        missing: The value if there was no row.
+        after: The column of the rows after each record, sorted by key.
+        stored: The column of the stored rows.
+        missing: The value for a record without an earlier row.
     """
     runs = rows.groups.runs
     found = np.empty_like(after)

@@ -74,7 +74,7 @@ class Outcome:
         headers: The headers of the closed records.
         late: The number of dropped late records.
         keys: The keys of the known records by key number, encoded as in the store.
-        elements: The stored records.
+        elements: The stored records at the beginning of `known`, with their encoded values.
     """
 
     known: Known

@@ -393,7 +393,7 @@ class StoreOverlay:
 
 
 def _in_own_order(handles: Iterable[Any]) -> list[Any]:
-    """Return handles sorted as Python objects, or unsorted if they cannot be compared."""
+    """Return cached keys (handles) in Python's order of them; unsorted if there is no order."""
     found = list(handles)
     with suppress(TypeError):  # no order of their own
         found.sort()

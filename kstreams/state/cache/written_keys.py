@@ -44,7 +44,7 @@ class WrittenKeys:
         return map(self._sorted.__getitem__, range(low, high))
 
     def handle(self, key: bytes, default: Any = None) -> Any:  # noqa: ANN401  # any handle
-        """Return the handle of an encoded key; `default` for a key that is not sorted yet."""
+        """Return the cached form (handle) of an encoded key; `default` for an unsorted key."""
         return key if self._encode is None else self._handles.get(key, default)
 
     def forget(self) -> None:

@@ -128,13 +128,15 @@ def read_loops(log: ObjectStore, parts: Sequence[LoopPart]) -> list[pa.Table]:
 def copy_loops(
     source: ObjectStore, target: ObjectStore, prefix: str, parts: Sequence[LoopPart]
 ) -> tuple[LoopPart, ...]:
-    """Copy parts after checking their digests; return the parts with the names of the new objects.
+    """Copy the objects of loop parts to another durable log, after checking the parts' digests.
+
+    Returns the parts with the names of the new objects.
 
     Args:
-        source: The durable log with the parts.
-        target: The durable log for the copy.
+        source: The durable log with the objects.
+        target: The durable log for the copies.
         prefix: The prefix of the new names.
-        parts: The parts.
+        parts: The parts, each with the name of its object in `source`.
     """
     names: dict[str, str] = {}
     for name in object_names(parts):
@@ -153,7 +155,7 @@ def object_names(parts: Iterable[LoopPart]) -> list[str]:
 
 
 def parts_to_json(parts: Iterable[LoopPart]) -> list[Any]:
-    """Return plain data for JSON: the parts, grouped by object."""
+    """Return loop parts as JSON data, grouped by object; see `parts_from_json`."""
     found: dict[tuple[str, int], list[Any]] = {}
     for each in parts:
         part = [each.loop, each.task, each.start, each.length, each.rows, each.digest]

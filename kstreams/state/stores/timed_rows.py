@@ -204,7 +204,7 @@ class _KeySerde(CompositeSerde[Any]):
         self._key = key.ordered
 
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Encode the key of a row, an index entry or a number."""
+        """Encode a key: `(key,)` of a row, `(timer, key)` of an index entry, or `()` or `SIZE`."""
         if not value:
             return _NUMBER
         if value == SIZE:

@@ -265,7 +265,12 @@ class _HoldingLog(DurableLog):
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """A finished snapshot of a version, and its chunks that no object contains yet."""
+    """A finished snapshot of a version.
+
+    Attributes:
+        version: The pointer of the version, with the snapshot.
+        held: The chunks that are only in memory until the next commit writes them, by object.
+    """
 
     version: Pointer
     held: Mapping[ObjectRef, bytes]
@@ -283,7 +288,14 @@ class _Snapshot:
 
 @dataclass(frozen=True)
 class _Merger:
-    """A finished merged delta, which may be held in memory."""
+    """The result of a finished merge: one delta that replaces several deltas.
+
+    Attributes:
+        parts: The replaced deltas, in order.
+        merged: The merged delta.
+        held: Data that is only in memory until the next commit writes it, by object; may contain
+            the merged delta.
+    """
 
     parts: tuple[ObjectRef, ...]
     merged: ObjectRef

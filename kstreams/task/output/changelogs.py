@@ -26,9 +26,9 @@ __all__ = ("Changelogs",)
 class Changelogs:
     """Converts changes of stores to records of their changelogs.
 
-    A store is written completely if its topic may lack rows: the metadata of the task has no
-    changelog for the store, another topic, or another topic id. The metadata is then updated, and
-    becomes valid with the batch.
+    A store is written completely if its changelog topic may lack rows. This is so if the metadata
+    of the task names no changelog topic for the store, or a topic with another name or topic id.
+    The metadata is then updated, and becomes valid with the batch.
 
     Args:
         stores: The stores of the task.

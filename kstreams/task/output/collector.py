@@ -113,10 +113,13 @@ class Collector:
         return self._rows.count + len(self._records)
 
     def cut(self, mark: int) -> None:
-        """Drop the records that were taken since a mark.
+        """Drop the records that were taken after a call of `mark`.
+
+        Args:
+            mark: The result of the call.
 
         Raises:
-            OSError: Rows in the file cannot be read back.
+            OSError: The file with encoded rows cannot be read.
         """
         unencoded = max(mark - self._rows.count, 0)
         del self._records[unencoded:]

@@ -91,7 +91,8 @@ class Recordings:
 
         Args:
             app: The app.
-            hours: The number of hours; few values are in use, as each is cached.
+            hours: The length of the period up to now. The cache has an entry for each app and
+                length, so callers use few different lengths.
         """
         with self._lock:
             since, found = self._minutes.get((app.name, hours), (float("-inf"), ()))

@@ -35,9 +35,7 @@ class Place:
         return AmqpQueue(self.url, self.queue, **given)
 
     def exchange(self, **given: Any) -> AmqpExchange[str, int]:
-        """Return a sink that writes keys and values as text; values of 1,000 and more are too
-        large.
-        """
+        """Return a sink of `key=value` messages; it refuses values from 1,000 on as too large."""
         known: dict[str, Any] = {
             "body": _body,
             "routing_key": self.queue,

@@ -1,4 +1,4 @@
-"""Rows are written once with a fence in the same place, whatever the order of writers."""
+"""`write_once` writes each row once if the store has rows and fence, also with several writers."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def until(done: Callable[[], bool]) -> None:
         if done():
             return
         time.sleep(0.005)
-    raise AssertionError("it does not come")
+    raise AssertionError("the condition was not met within 10 s")
 
 
 def test_paused_app_plans_no_batch_until_resume(

@@ -134,7 +134,7 @@ def rekeyed(
     partitioner: Partitioner | None = None,
     source: Topic[Any, Any] = TEXTS,
 ) -> list[LateResultsWarning]:
-    """Return the warnings of windows below final results with new keys.
+    """Return the warnings of windows downstream of final results with new keys.
 
     Args:
         function: Returns the new keys.
@@ -201,7 +201,7 @@ def test_kept_keys_warn_if_the_edge_has_another_format_or_partitioner_than_the_s
 
 
 def suppressed(until: Any, *, edge: bool, key: Serde[Any] = BY_MINUTE) -> list[LateResultsWarning]:
-    """Return the warnings of windows below `suppress` and an aggregation with all updates."""
+    """Return the warnings of windows after `suppress` and an aggregation with all updates."""
     builder: Any = TopologyBuilder("suppressed")
     node = builder.add_source("texts", TEXTS)
     node = builder.add_processor("first", counting(MINUTE, "one", TEXT, each_update()), node)
@@ -252,7 +252,7 @@ def test_streams_put_an_edge_between_suppressed_results_and_further_windows() ->
         assert ("Repartition:" in streams.build().describe()) == has_edge
 
 
-def test_windows_with_grace_below_an_edge_are_described_without_a_warning() -> None:
+def test_windows_with_grace_after_an_edge_are_described_without_a_warning() -> None:
     windows = TumblingWindows(minutes(5), grace=minutes(1))
     topology, found = chained(on_close(), windows=windows, edge="same", changes_key=True)
     assert found == []

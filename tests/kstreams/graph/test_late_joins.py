@@ -1,4 +1,4 @@
-"""Stream joins and `deduplicate` below windowed results get these in time, or the build warns."""
+"""Stream joins and `deduplicate` get windowed results in time, or the build warns."""
 
 from __future__ import annotations
 
@@ -113,20 +113,20 @@ def edges(topology: Topology) -> int:
     return topology.describe().count("Repartition: ") // 2
 
 
-def test_streams_put_edges_above_joins_that_keep_unmatched_delayed_results() -> None:
+def test_streams_put_edges_before_joins_that_keep_unmatched_delayed_results() -> None:
     assert [edges(joined_counts(how)) for how in ("left_join", "outer_join")] == [2, 2]
     assert edges(joined_counts("join")) == 0
     assert edges(joined_counts("outer_join", each_update())) == 0
 
 
-def test_streams_put_one_edge_above_a_join_of_delayed_results_with_a_topic() -> None:
+def test_streams_put_one_edge_before_a_join_of_delayed_results_with_a_topic() -> None:
     streams = Streams("joined")
     near = streams.stream(COUNTS).within(timedelta(0), grace=timedelta(0))
     per_minute(streams, TEXTS, on_close()).left_join(near, both, value=TEXT).to(OUT)
     assert edges(streams.build()) == 1
 
 
-def test_streams_put_one_edge_above_a_join_of_delayed_results_with_themselves() -> None:
+def test_streams_put_one_edge_before_a_join_of_delayed_results_with_themselves() -> None:
     streams = Streams("joined")
     counts = per_minute(streams, TEXTS, on_close())
     near = counts.within(timedelta(0), grace=timedelta(0))
@@ -134,7 +134,7 @@ def test_streams_put_one_edge_above_a_join_of_delayed_results_with_themselves() 
     assert edges(streams.build()) == 1
 
 
-def test_streams_put_an_edge_above_deduplicate_of_delayed_results() -> None:
+def test_streams_put_an_edge_before_deduplicate_of_delayed_results() -> None:
     for emit, count_ in ((on_close(), 1), (each_update(), 0)):
         streams = Streams("distinct")
         counts = per_minute(streams, TEXTS, emit)

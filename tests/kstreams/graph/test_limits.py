@@ -87,7 +87,7 @@ def test_source_before_reached_limit_stays_open_only_for_store_shared_with_open_
     assert open_inputs(built(shared), "l") == {"a", "b"}
 
 
-def test_loop_stays_open_while_its_records_can_reach_a_sink() -> None:
+def test_source_and_loop_stay_open_until_the_limit_after_them_is_reached() -> None:
     builder = TopologyBuilder("loops")
     source = builder.add_source("a", A)
     again = builder.add_loop("again", key=TEXT, value=INT64, max_hops=9)
@@ -102,9 +102,9 @@ def test_loop_stays_open_while_its_records_can_reach_a_sink() -> None:
 @pytest.mark.parametrize(
     ("limited", "with_topic", "expected"),
     [
-        pytest.param(False, False, True, id="bounded sources alone"),
-        pytest.param(False, True, False, id="a topic beside"),
-        pytest.param(True, True, True, id="a limit"),
+        pytest.param(False, False, True, id="only bounded sources"),
+        pytest.param(False, True, False, id="bounded sources and a topic"),
+        pytest.param(True, True, True, id="bounded sources and a topic with a limit"),
     ],
 )
 def test_run_can_end_only_with_bounded_sources_or_a_limit(

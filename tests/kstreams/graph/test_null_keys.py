@@ -27,7 +27,7 @@ def test_repartition_refuses_keys_that_may_be_none_and_names_option() -> None:
     (problem,) = caught.value.problems
     assert problem == (
         "node 'moved' takes a key of type str, but 'in' forwards str | None: pass null_keys='pass' "
-        "to the repartition, or filter records without a key above it"
+        "to the repartition, or drop records without a key before it"
     )
 
 

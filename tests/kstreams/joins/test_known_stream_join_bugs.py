@@ -86,7 +86,7 @@ def test_join_streams_counts_record_as_late_once_its_window_has_closed(
     assert ran(spans, (L, "x", "x", 20), (R, "a", "R", time))[1] == dropped
 
 
-def test_unmatched_record_is_forwarded_after_range_of_its_own_side() -> None:
+def test_unmatched_record_is_forwarded_when_the_window_of_its_own_side_closes() -> None:
     """KAFKA-15417."""
     late = (L, "x", "x", 11)
     steps, _ = ran(Spans("outer", 100, 0, 0), (L, "a", "L", 10), (R, "b", "R", 10), late)
@@ -96,7 +96,7 @@ def test_unmatched_record_is_forwarded_after_range_of_its_own_side() -> None:
 
 
 def test_records_of_equal_key_and_time_are_matched_independently() -> None:
-    """Kafka Streams deletes the whole list of a key and time."""
+    """When Kafka Streams matches one of several records of a key and time, it drops all of them."""
     spans = Spans("left", 0, 5, 0)
     steps, _ = ran(
         spans,

@@ -174,7 +174,7 @@ def test_failing_predicate_names_the_record() -> None:
 
 
 @pytest.mark.parametrize("merged", [False, True])
-def test_nodes_that_meet_below_one_operator_keep_the_order_of_records(merged: bool) -> None:
+def test_nodes_that_meet_after_one_operator_keep_the_order_of_records(merged: bool) -> None:
     builder = TopologyBuilder("t")
     first = builder.add_processor("x", map_values(lambda v: v + 1), builder.add_source("in", IN))
     even = builder.add_processor("even", filter_(lambda _, v: v % 2 == 0), first)

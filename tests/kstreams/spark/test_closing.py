@@ -158,7 +158,7 @@ def test_app_rejects_unlimited_windows_on_close_unless_it_closes_windows(bench: 
         App.start,
     ]
     for run in runs:
-        with pytest.raises(CompileError, match=r"node 'ever' never emits.*\nHint:.*close_windows"):
+        with pytest.raises(CompileError, match=r"node 'ever' forwards.*\nHint:.*close_windows"):
             run(bench.app(suppressing()))
     bench.emit(NUMBERS, [Record("a", 1, 4_000)])
     bench.app(suppressing()).run(until="end", close_windows=True)

@@ -1,4 +1,4 @@
-"""Names from outside cannot lead an app to foreign files."""
+"""App ids, topics and node names cannot make an app read or write files outside its folders."""
 
 from __future__ import annotations
 

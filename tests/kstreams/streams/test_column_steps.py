@@ -239,7 +239,7 @@ def test_integer_keys_beyond_int64_pass_through_steps_as_python_integers() -> No
 
 
 def keyed(stream: Stream[Place, Order]) -> dict[str, Stream[Any, Any]]:
-    """Return steps whose results have a type that only the operations determine."""
+    """Return streams by the type of their new key, which follows from the key expression alone."""
     return {
         "int": stream.select_key(columns(lambda place, order: place.number + order.quantity)),
         "float": stream.select_key(columns(lambda place, order: place.number * order.price)),

@@ -52,7 +52,7 @@ def name_of(_: Order, name: str) -> str:
     return name
 
 
-def test_unchanged_key_has_no_edge() -> None:
+def test_unchanged_key_gets_no_repartition_edge() -> None:
     streams = Streams("none")
     texts = streams.stream(TEXTS).map_values(str.upper).filter(lambda _, text: text != "")
     texts.process(Keep).group_by_key().count()
@@ -60,7 +60,7 @@ def test_unchanged_key_has_no_edge() -> None:
     assert edges(streams.build()) == []
 
 
-def test_steps_below_one_changed_key_share_one_edge() -> None:
+def test_steps_after_one_changed_key_share_one_repartition_edge() -> None:
     streams = Streams("shared")
     keyed = streams.stream(ORDERS).select_key(customer_of)
     keyed.join(streams.table(NAMES), name_of).to(OUT)
@@ -72,27 +72,27 @@ def test_steps_below_one_changed_key_share_one_edge() -> None:
     assert edge_names(streams.build()) == ["orders-by-customer-of-repartition"]
 
 
-def test_stateless_steps_have_no_edge_below_changed_key() -> None:
+def test_stateless_steps_after_changed_key_get_no_repartition_edge() -> None:
     streams = Streams("stateless")
     keyed = streams.stream(ORDERS).select_key(customer_of).filter(lambda _, order: order.price > 1)
     keyed.map_values(lambda order: order.item).process(Change).to(OUT)
     assert edges(streams.build()) == []
 
 
-def test_processor_that_may_change_keys_has_edge_below_it() -> None:
+def test_aggregation_after_processor_that_may_change_keys_gets_repartition_edge() -> None:
     streams = Streams("process")
     streams.stream(TEXTS).process(Change).group_by_key().count()
     assert edge_names(streams.build()) == ["texts-change-repartition"]
 
 
-def test_processor_with_stores_has_edge_above_it() -> None:
+def test_processor_with_stores_after_changed_key_gets_repartition_edge() -> None:
     streams = Streams("process")
     moved = streams.stream(TEXTS).select_key(lambda _, text: text)
     moved.process(Keep, stores=[SEEN]).to(OUT)
     assert edge_names(streams.build()) == ["texts-by-value-repartition"]
 
 
-def test_explicit_repartition_is_shared_by_streams_below_it() -> None:
+def test_explicit_repartition_is_shared_by_downstream_streams() -> None:
     streams = Streams("explicit")
     keyed = streams.stream(ORDERS).select_key(customer_of)
     keyed = keyed.repartition(partitions=5, partitioner=Fnv1aPartitioner())
@@ -154,7 +154,7 @@ def test_merged_stream_has_edge_if_key_of_one_stream_may_have_changed() -> None:
     assert edge_names(streams.build()) == ["texts-repartition"]
 
 
-def test_cogrouped_streams_have_edges_only_below_changed_keys() -> None:
+def test_cogrouped_streams_get_repartition_edges_only_after_changed_keys() -> None:
     def update(old: int | None, record: Record[str, str]) -> int:
         return (old or 0) + len(record.value)
 

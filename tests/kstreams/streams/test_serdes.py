@@ -277,7 +277,7 @@ def test_joined_values_of_one_side_have_its_serde() -> None:
     assert found == {"left": ORDER, "right": json_serde(Line)}
 
 
-def test_elements_of_flat_steps_and_pairs_have_serdes() -> None:
+def test_serdes_of_results_of_flat_map_and_map_follow_from_types() -> None:
     def items(order: Order) -> Iterator[str]:
         yield order.item
 

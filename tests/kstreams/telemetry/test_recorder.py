@@ -51,7 +51,7 @@ def until(done: Callable[[], bool]) -> None:
         if done():
             return
         moment.wait(0.01)
-    raise AssertionError("it does not come")
+    raise AssertionError("the condition was not met within 10 s")
 
 
 def test_recorder_writes_reports_minutes_counters_and_failures(

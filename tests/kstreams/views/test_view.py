@@ -160,17 +160,17 @@ def test_failing_callback_ends_follow_of_view(tmp_path: Path) -> None:
 
     def fail(version: int) -> None:
         ended.set()
-        raise ValueError(f"not {version}")
+        raise ValueError(f"the callback rejects version {version}")
 
     with View(tmp_path, COUNTS) as view:
         following = view.follow(fail)
         assert ended.wait(20)
-        with pytest.raises(ExecutionError, match="not 0"):
+        with pytest.raises(ExecutionError, match="the callback rejects version 0"):
             following.close()
         following.close()
 
 
-def test_missing_checkpoint_store_and_closed_view_raise(tmp_path: Path) -> None:
+def test_view_of_missing_checkpoint_or_store_and_read_of_closed_view_raise(tmp_path: Path) -> None:
     with pytest.raises(NoCheckpointError, match="no checkpoint at"):
         View(tmp_path / "none", COUNTS)
     app = Committing(tmp_path, COUNTS)

@@ -1,4 +1,4 @@
-"""Emission of results: every interval, and at most every interval."""
+"""Emission of window results by `every(interval)` and `at_most_every(interval)`."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_worker_process_that_connects_again_gets_its_earlier_number(make: Any) -
     assert fakes.connect(1, "a process").number() == 0
 
 
-def test_pool_sends_leave_to_worker_above_its_size(make: Any) -> None:
+def test_full_pool_sends_leave_to_a_further_worker(make: Any) -> None:
     fakes = make(1)
     fakes.connect(0).number()
     assert fakes.connect(0, "more").order() == Leave()

@@ -16,7 +16,7 @@ from tests.kstreams.workers.fake_workers import PoolWithFakes, Running
 
 
 @pytest.mark.parametrize("stages", [1, 2])
-def test_batch_runs_again_without_a_slow_worker_until_it_has_ended_its_run(
+def test_slow_worker_gets_no_run_until_it_has_ended_its_canceled_run(
     tmp_path: Path, stages: int
 ) -> None:
     fakes = PoolWithFakes(tmp_path, 2, speculation=Speculation(0.5, 2.0, 0.1))

@@ -158,10 +158,10 @@ def test_unavailable_registry_is_not_a_bad_record() -> None:
         def deserialize(self, data: bytes) -> Any:
             if data == b"bad":
                 raise DeserializationError("bad")
-            raise KStreamsError("the registry is away")
+            raise KStreamsError("the registry is unavailable")
 
     assert Format(Away()).read(b"bad") == (b"bad", False)
-    with pytest.raises(KStreamsError, match="away"):
+    with pytest.raises(KStreamsError, match="unavailable"):
         Format(Away()).read(b"good")
 
 
@@ -189,7 +189,7 @@ def avro_file(directory: Path) -> Path:
     return path
 
 
-def test_messages_and_records_are_produced_and_shown_by_schema_files(tmp_path: Path) -> None:
+def test_topics_produce_and_tail_convert_json_by_schema_files(tmp_path: Path) -> None:
     line = '{"id": 1, "item": "tea"}'
     for number, serde in enumerate(
         (f"protobuf:{descriptor_set(tmp_path)}#shop.Order", f"avro:{avro_file(tmp_path)}")

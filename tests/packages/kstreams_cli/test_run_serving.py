@@ -54,7 +54,7 @@ def test_server_process_serves_and_ends_with_the_app(
 
 
 def _jvm_of(pid: int) -> str:
-    """Return the id of the Java process below a process."""
+    """Return the id of the Java process that a process has started."""
     below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return next(each for each in below if "java" in Path(f"/proc/{each}/cmdline").read_text())
 
@@ -64,4 +64,4 @@ def until(done: object) -> None:
         if done():  # type: ignore[operator]  # a function
             return
         time.sleep(0.05)
-    raise AssertionError("it does not come")
+    raise AssertionError("the condition was not met within 20 s")

@@ -1,4 +1,4 @@
-"""Dead letters on a broker: a replayed record and its mark are one transaction."""
+"""Replay of dead letters on a Kafka broker: record and replay mark are in one transaction."""
 
 from __future__ import annotations
 

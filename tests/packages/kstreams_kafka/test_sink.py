@@ -144,7 +144,7 @@ def test_error_of_missing_sink_topic_names_it_and_topic_is_not_created(
     assert f"{topic_name}x" not in kafka.admin().topics()
 
 
-def test_retry_finds_topic_that_was_deleted_and_recreated(
+def test_write_succeeds_after_deleted_topic_was_recreated_with_fewer_partitions(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 4)

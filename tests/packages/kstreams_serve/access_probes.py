@@ -51,7 +51,7 @@ def refused_at_start(**given: Any) -> None:
         ServeSettings(**{"tokens": TOKENS, **given})
     except ServeError:
         return
-    raise AssertionError(f"it would start with {given}")
+    raise AssertionError(f"ServeSettings accepts {given}, expected ServeError")
 
 
 @holds(Listening, "is_loopback", property(lambda _: True))

@@ -231,8 +231,8 @@ def restores_wait_in_a_short_line(path: Path) -> None:
 
 
 @holds(paging, "_CHECK_EVERY", 10**9)
-def a_rare_key_holds_nobody_up(path: Path) -> None:
-    """A window store is scanned for a rare key in slices, and the page ends in time."""
+def scan_for_a_rare_key_ends_page_at_time_limit(path: Path) -> None:
+    """A page ends at the time limit, even if the scanned rows of a window store have other keys."""
     app = Committing(path / "c", WINDOWS)
     app.commit(lambda s, p: [s.put(Windowed(f"k{n}", n, n + 10), n) for n in range(0, 9000, 10)])
     with asked((path / "c", WINDOWS), read_seconds=-1.0) as ask:

@@ -1,4 +1,4 @@
-"""A page ends after a time limit wherever its rows are, and the next page continues there."""
+"""A page of rows ends after a time limit, even without a matching row; the next page continues."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ def test_unreachable_registry_raises_unavailable_error() -> None:
         ((302, b"http://127.0.0.1:1/"), "answer 302 is not that of a schema registry"),
         ((422, {"error_code": 42201, "message": "what?"}), "422: what?"),
         ((200, ["a"]), "JSON that is not an object"),
-        ((200, {"schemaType": "XML", "schema": ""}), "unknown kind: 'XML'"),
-        ((200, {"schema": 5}), "without text, or of an unknown kind: 'AVRO'"),
+        ((200, {"schemaType": "XML", "schema": ""}), "got str and schemaType 'XML'"),
+        ((200, {"schema": 5}), "got int and schemaType 'AVRO'"),
         ((200, {"schema": "{}", "references": [{"name": "a"}]}), "reference that lacks a name"),
     ],
 )

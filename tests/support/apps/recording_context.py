@@ -50,7 +50,7 @@ class Recording:
         raise NotImplementedError
 
     def store(self, spec: StoreSpec[S]) -> S:
-        raise AssertionError(f"no test has stores, not even {spec.name}")
+        raise AssertionError(f"Recording has no stores, but store {spec.name!r} was opened")
 
     def schedule(
         self,
@@ -60,24 +60,24 @@ class Recording:
         *,
         name: str | None = None,
     ) -> Cancellable:
-        raise AssertionError("no test has punctuators")
+        raise AssertionError("Recording does not support schedule()")
 
     def hold(
         self,
         release: Callable[[Sequence[Any]], None],
         undo: Callable[[Sequence[Any]], None] | None = None,
     ) -> Callable[[Any], None]:
-        raise AssertionError("no test holds anything back")
+        raise AssertionError("Recording does not support hold()")
 
     def on_end_of_run(self, callback: Callable[[], None]) -> None:
-        raise AssertionError("no test closes anything")
+        raise AssertionError("Recording does not support on_end_of_run()")
 
     @property
     def close_time(self) -> int:
         return -1
 
     def advance_close_time(self, time_ms: int) -> None:
-        raise AssertionError("no test closes anything")
+        raise AssertionError("Recording does not support advance_close_time()")
 
     def drop(self, reason: str, count: int = 1) -> None:
         self.dropped += [reason] * count

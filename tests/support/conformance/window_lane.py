@@ -76,7 +76,7 @@ class WindowLane(Lane):
         return Sent(key, self._letters[number].encoded(place), row.timestamp)
 
     def result(self, number: int, fields: Sequence[Any], timestamp: int) -> Output | None:
-        """Return key and window, with the letters of the value."""
+        """Return key and window with the letters of the value; None for a late record."""
         *window, value = fields
         if not window:
             return None
@@ -92,7 +92,7 @@ class WindowLane(Lane):
 
 
 class _Own(Processor[Any, Any, None, str]):
-    """Forwards only the results of the task's own case, as text, and no late records."""
+    """Forwards the results of the task's own case as JSON text; a late record becomes a null."""
 
     def __init__(self, number: int) -> None:
         self._number = number

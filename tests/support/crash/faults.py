@@ -1,6 +1,6 @@
 """Faults for crash tests: wrappers of log, backend and stores that die at a named event.
 
-An armed fault strikes once, at one event. Everything up to the event is real, and the wrapped parts
+An armed fault occurs once, at one event. Everything before the event is real, and the wrapped parts
 leave the same unfinished files as a killed process.
 """
 
@@ -49,7 +49,7 @@ __all__ = (
 _WAIT_S = 60.0
 """Time for another thread of the same process to reach its next step."""
 _POLL_S = 0.1
-"""Interval of the checks whether the fault has struck in another process."""
+"""Interval of the checks whether the fault has occurred in another process."""
 
 
 class Killed(Exception):
@@ -80,7 +80,7 @@ class Faults:
         return _in_worker, (self._folder, self._driver)
 
     def arm(self, event: str, nth: int = 1, after: str | None = None) -> None:
-        """Strike at the nth occurrence of an event in a process, and not before another event."""
+        """Arm the fault for the nth occurrence of an event in a process, after event `after`."""
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "struck").unlink(missing_ok=True)
         aside = self._folder / "aside"
@@ -94,7 +94,7 @@ class Faults:
 
     @property
     def struck(self) -> bool:
-        """Whether the fault has struck since it was armed last."""
+        """Whether the fault has occurred since it was armed last."""
         return (self._folder / "struck").exists()
 
     def reach(self, event: str, leave: Callable[[], object] | None = None) -> None:
@@ -109,7 +109,7 @@ class Faults:
             raise Killed(event)
 
     def loses(self, event: str) -> bool:
-        """Return whether to lose a reply, once."""
+        """Return whether to lose a reply, because the fault is armed for it; True only once."""
         return self._strikes(event)
 
     def _strikes(self, event: str) -> bool:
@@ -131,14 +131,14 @@ class Faults:
         return True
 
     def _wait_for(self, after: str, event: str) -> None:
-        """Wait until this process has reached an event, or the fault has struck in another one.
+        """Wait until this process has reached an event, or the fault has occurred in another one.
 
         The event may never come in this process: a commit whose merger is due waits for its delta.
         """
         deadline = time.monotonic() + _WAIT_S
         while after not in self._seen and (self._folder / "armed").exists():
             if time.monotonic() > deadline:
-                raise AssertionError(f"{event} waited for {after} in vain")
+                raise AssertionError(f"{after!r} did not occur within {_WAIT_S:g} s")
             self._moved.wait(_POLL_S)
 
     def _armed(self) -> tuple[str, int, str | None] | None:
@@ -322,7 +322,11 @@ def _remove_first(directory: Path) -> None:
 
 
 class FaultyStore:
-    """A working store with faults, which releases its directory even after a death."""
+    """A working store that dies at the armed event.
+
+    If the whole process is dead, the inner store is closed, so that its directory is unlocked as
+    after the end of a real process.
+    """
 
     def __init__(self, inner: WorkingStore, directory: Path, faults: Faults) -> None:
         self._inner = inner

@@ -142,7 +142,7 @@ class Harness:
             self.batch()
 
     def die_in_a_batch(self, most: int) -> None:
-        """Run batches, at most `most`, until the fault has struck in one."""
+        """Run batches, at most `most`, until the fault has occurred in one."""
         self.arm()
         for _ in range(most):
             if not self.faults.struck:

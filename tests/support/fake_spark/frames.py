@@ -42,7 +42,7 @@ def rows_table(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
 
 
 class PlayedSession:
-    """A fake session with the settings for streams of DataFrames; also plays its `conf`.
+    """A fake `SparkSession` for streaming DataFrames; the object is also its own `conf`.
 
     Args:
         width: The number of shuffle partitions.

@@ -1,7 +1,8 @@
 """Common tests of all sinks, in addition to the test suite for sinks.
 
-A connector's `test_traps.py` defines how its sink is reached by another address, which values its
-place refuses, and how it is read. `test_common_sink_tests.py` checks that each connector has one.
+A connector's `test_traps.py` defines the sink for another address, the values that its destination
+refuses, and the reads of the destination. `test_common_sink_tests.py` checks that each connector
+has a `test_traps.py`.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class SinkTraps:
     """Base class of common sink tests; a subclass makes the sink.
 
     Attributes:
-        bad: Values that the place refuses, by their problem.
-        keeps_last: Whether the place has one value for each key, and deletes by None.
+        bad: Values that the destination refuses, by their problem.
+        keeps_last: Whether the destination has one value for each key, and None deletes a key.
         connections: Number of connections that a writer may open at once, all of which are lost.
         lengths: Numbers of bytes before a loss, up to one at which no connection is lost.
         at_least_once: Whether a lost connection may show a result twice.
@@ -83,7 +84,7 @@ class SinkTraps:
         raise NotImplementedError
 
     def seen(self) -> Iterable[tuple[str, Any]]:
-        """Return keys and numbers in the place."""
+        """Return the keys and numbers that the destination contains."""
         raise NotImplementedError
 
     def commit(self, batch: int = 0) -> CommitId:
@@ -110,7 +111,7 @@ class SinkTraps:
 
     def test_last_value_of_key_in_batch_is_written(self) -> None:
         if not self.keeps_last:
-            pytest.skip("the place has each result")
+            pytest.skip("the destination keeps all results, not the last of each key")
         sink = self.sink(self.address(), give_up_after=_LONG)
         rows = (("a", 1), ("a", 2), ("b", 1), ("b", None), ("c", None), ("c", 3), ("d", None))
         assert write(sink, given(*rows), self.commit()) == []

@@ -88,7 +88,7 @@ def found(streams: Streams) -> dict[str, list[Row]]:
 
 
 def fail() -> None:
-    raise ConnectionError("the second sink is away")
+    raise ConnectionError("the second sink is unavailable")
 
 
 def block() -> None:
@@ -103,7 +103,7 @@ def fail_between_the_sinks(streams: Streams) -> StreamingQuery:
     """Run to the end with one failure; check both sinks and the number of task runs."""
     for batch in BATCHES:
         streams.write(LINES, batch)
-    with pytest.raises(PySparkException, match="second sink is away"):
+    with pytest.raises(PySparkException, match="second sink is unavailable"):
         started(streams, fail).awaitTermination()
     assert (streams.home / "each-words/batch=1").exists()
     assert not (streams.home / "each-counts/batch=1").exists()

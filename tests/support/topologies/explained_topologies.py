@@ -65,7 +65,7 @@ class Guess(Count):
 
 
 def words(processor: type[Count] = Count, seen: list[object] | None = None) -> Topology:
-    """Count the words of lines, below a repartition."""
+    """Return a topology that splits lines into words, repartitions by word, and counts words."""
     builder = TopologyBuilder("words", on_error="skip")
     node = builder.add_source("lines", LINES)
     if seen is not None:

@@ -132,7 +132,7 @@ class JoinColumns:
         """Replace the contents of rows.
 
         Args:
-            handles: The handles of the rows.
+            handles: The encoded keys of the rows.
             elements: The new elements, row by row; at least one element per row.
         """
         counts = np.bincount(elements.rows, minlength=len(handles))

@@ -175,7 +175,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         added(self.overlay.get, self.overlay.put, (1, side, bucket, 0, key), element)
 
     def chunks(self, handle: tuple[Any, ...], row: Row, low: int, high: int) -> Iterator[Any]:
-        """Yield handles and rows of the chunks of a head row with times in `low` to `high` (ms)."""
+        """Yield keys and rows of the chunks of a head row with times in `low` to `high` (ms)."""
         _, side, bucket, _, key = handle
         for number, (first, last) in enumerate(row[1], 1):
             if first <= high and last >= low:

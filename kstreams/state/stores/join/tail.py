@@ -319,7 +319,10 @@ class JoinTail:
         return Tail(found, tuple(handles))
 
     def _forget_rows(self, limits: RowLimits, clocks: Clocks) -> RowLimits:
-        """Delete the expired buckets of rows; return the new limits for the times in rows."""
+        """Delete the buckets of expired rows; return `limits` with the newest times of the rest.
+
+        The newest time of a side becomes `-FAR_MS` if no row of the side is left.
+        """
         newest = [limits.newest_left, limits.newest_right]
         for side in (0, 1):
             end = (clocks.newest(side) - self._setup.memory) // self._setup.width

@@ -207,7 +207,13 @@ class VersionedRows(StoreRows, Generic[K, V]):
     def all_latest(
         self, start: K | None, end: K | None, *, reverse: bool
     ) -> Iterator[tuple[K, int, V | None]]:
-        """Yield key, start and value of latest versions with `start <= key < end`."""
+        """Yield key, start time (ms) and value of the latest version of each key in a range.
+
+        Args:
+            start: The first key; None: no lower bound.
+            end: The exclusive end key; None: no upper bound.
+            reverse: Whether to yield the last key first.
+        """
         low = _LATEST if start is None else self._keys.serialize((start,))
         high = _OLD if end is None else self._keys.serialize((end,))
         for (key,), (begin, value) in self._store.scan(low, high, reverse=reverse):
@@ -236,12 +242,15 @@ class VersionedRows(StoreRows, Generic[K, V]):
 
 
 def key_of_version(row: bytes) -> bytes | None:
-    """Return the ordered key of a version's row; None for rows of other kinds."""
+    """Return the encoded key of a version from its row key; None for other kinds of rows.
+
+    The encoding of the key is the one of its ordered serde.
+    """
     return read_prefix_free(row, 1)[0] if row[:1] in (_LATEST, _OLD) else None
 
 
 def key_of_any_row(row: bytes) -> bytes | None:
-    """Return the ordered key of a version's row, or of its index entry; None for other rows."""
+    """Return the encoded key of a version as `key_of_version`, also from its index entry."""
     return read_prefix_free(row, 9)[0] if row[:1] == _ENDED else key_of_version(row)
 
 
@@ -251,7 +260,7 @@ def is_latest(row: bytes) -> bool:
 
 
 def latest_row(key: bytes) -> bytes:
-    """Return the encoded row key of the latest version of an ordered key."""
+    """Return the row key of the latest version of a key in the encoding of its ordered serde."""
     return _LATEST + write_prefix_free(key)
 
 

@@ -157,7 +157,7 @@ def test_unequal_counts_error_compares_partition_counts_if_topic_sizes_are_unkno
     assert "Topic 'clicks-topic' is the smaller side (4 partitions, against 12 partitions" in text
 
 
-def test_unequal_repartition_error_suggests_leaving_out_partitions() -> None:
+def test_unequal_counts_error_suggests_removing_partitions_of_repartition() -> None:
     text = hint(meeting(CLICKS, USERS, partitions=6), COUNTS_OF)
     assert "Leave partitions=6 out of repartition 'moved': it then gets the 4" in text
     assert "smaller" not in text

@@ -95,7 +95,7 @@ def problems(wire: Callable[[Any], object]) -> tuple[str, ...]:
 
 
 def sink_problems(results: Any, topic: Any, key: Serde[Any] = TEXT) -> tuple[str, ...]:
-    """Return the problems of a sink with a key serde of windows, below other windows."""
+    """Return the problems of a sink with keys of `topic` windows for results of other windows."""
     out: Any = Topic("out", key=windowed(key, topic), value=INT64, nulls="pass")
     return problems(lambda b: b.add_sink("out", out, counts(b, results)))
 

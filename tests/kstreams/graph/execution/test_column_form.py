@@ -98,7 +98,7 @@ def test_operator_after_column_form_with_output_results_runs_by_columns() -> Non
     assert execution(builder.build(), "n1") == "columns"
 
 
-def test_build_rejects_columns_for_node_that_needs_source_records_below_processor() -> None:
+def test_build_rejects_columns_for_node_that_needs_source_records_after_processor() -> None:
     builder = chain(_ByRecords, _Passing(Need.RECORDS, execution="columns"))
     with pytest.raises(TopologyError) as caught:
         builder.build()

@@ -65,7 +65,7 @@ def executions(builder: Any) -> dict[str, str]:
     return found
 
 
-def test_operators_and_aggregation_below_a_source_run_by_columns() -> None:
+def test_operators_and_aggregation_after_a_source_run_by_columns() -> None:
     builder, node = started()
     total: Any = over(PRICE, sum_(DOUBLE))
     node = builder.add_processor("dear", filter_(DEAR), node)
@@ -75,14 +75,14 @@ def test_operators_and_aggregation_below_a_source_run_by_columns() -> None:
     assert executions(builder) == {"dear": "columns", "sum": "columns"}
 
 
-def test_operator_above_a_processor_by_records_runs_by_records() -> None:
+def test_operator_before_a_processor_by_records_runs_by_records() -> None:
     builder, node = started()
     node = builder.add_processor("dear", filter_(DEAR), node)
     builder.add_sink("out", OUT, builder.add_processor("own", Own, node))
     assert executions(builder) == {"dear": "records (node 'own' below it runs by records)"}
 
 
-def test_operator_above_an_aggregation_by_records_has_its_reason_for_records() -> None:
+def test_operator_before_an_aggregation_by_records_has_its_reason_for_records() -> None:
     builder, node = started()
     node = builder.add_processor("dear", filter_(DEAR), node)
     longest: Any = fold(INT64, lambda: 0, lambda state, _: state + 1)
@@ -97,7 +97,7 @@ def test_operator_above_an_aggregation_by_records_has_its_reason_for_records() -
     }
 
 
-def test_aggregation_that_must_run_by_records_keeps_operators_above_it_on_records() -> None:
+def test_aggregation_that_must_run_by_records_keeps_operators_before_it_on_records() -> None:
     builder, node = started()
     total: Any = over(PRICE, sum_(DOUBLE))
     node = builder.add_processor("dear", filter_(DEAR), node)
@@ -152,7 +152,7 @@ def test_operator_whose_child_has_another_parent_runs_by_records() -> None:
     assert found["dear"] == "records (node 'both' below it also gets records from other nodes)"
 
 
-def test_operator_below_a_lambda_reads_objects_and_describe_has_the_reason() -> None:
+def test_operator_after_a_lambda_reads_objects_and_describe_has_the_reason() -> None:
     builder, node = started(Topic("numbers", TEXT, INT64))
     node = builder.add_processor("more", map_values(NEXT), node)
     node = builder.add_processor("some", filter_(ABOVE_ONE), node)
@@ -164,7 +164,7 @@ def test_operator_below_a_lambda_reads_objects_and_describe_has_the_reason() -> 
     }
 
 
-def test_lambda_below_an_operator_gets_the_objects() -> None:
+def test_lambda_after_an_operator_gets_the_objects() -> None:
     topic: Topic[bytes, str] = Topic("texts", BYTES, TEXT)
     builder, node = started()
     node = builder.add_processor("dear", filter_(DEAR), node)
@@ -178,7 +178,7 @@ def test_lambda_below_an_operator_gets_the_objects() -> None:
         assert driver.read_values(topic) == {b"k": str(order)}
 
 
-def test_peek_below_an_operator_keeps_it_on_records() -> None:
+def test_peek_after_an_operator_keeps_it_on_records() -> None:
     builder, node = started()
     node = builder.add_processor("dear", filter_(DEAR), node)
     builder.add_sink("out", OUT, builder.add_processor("peek", peek(print), node))

@@ -19,13 +19,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
 def check_views(streams: Streams) -> None:
-    """Check views of a query that crashes in its second batch, and at its end."""
+    """Check views of a query's state: after a crash in its second batch, and after its end."""
     for batch in BATCHES:
         streams.write(LINES, batch)
     checkpoint = str(streams.home / "each-checkpoint")
     log = streams.state.log
     assert log is not None
-    with pytest.raises(PySparkException, match="second sink is away"):
+    with pytest.raises(PySparkException, match="second sink is unavailable"):
         started(streams, fail).awaitTermination()
     state = FrameState(streams.session, checkpoint, word_count(), log)
     with View(state, TOTALS) as view:

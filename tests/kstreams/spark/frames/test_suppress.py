@@ -42,6 +42,6 @@ def unlimited() -> Topology:
 
 def test_transform_frames_rejects_unlimited_windows_emitted_on_close(tmp_path: Path) -> None:
     with pytest.raises(
-        CompileError, match=r"node 'count' never emits.*\nHint:.*bounded DataFrames"
+        CompileError, match=r"node 'count' forwards no results.*\nHint:.*bounded DataFrames"
     ):
         start(PlayedQuery(), unlimited(), tmp_path, OPERATORS[0])

@@ -53,7 +53,7 @@ def test_memory_of_version_removed_by_another_process_is_freed(
     assert held == ["b"]
 
 
-def test_version_removed_by_another_process_is_not_opened_before_next_check(
+def test_version_removed_by_another_process_is_not_reused_between_checks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Memory().open(tmp_path / "a", ["s"])

@@ -78,7 +78,7 @@ def test_pointer_of_many_deltas_has_small_json() -> None:
     assert len(pointer.to_json()) < 5000
 
 
-def test_merged_delta_or_snapshot_added_to_pointer_changes_only_its_objects() -> None:
+def test_merged_delta_or_snapshot_replaces_only_the_objects_that_it_covers_in_pointer() -> None:
     pointer = Pointer(5, "ab" * 32, deltas=tuple(_ref(n) for n in range(5)), meta={"n": 1})
     merged = pointer.with_merged((_ref(2), _ref(3), _ref(4)), _ref(9))
     assert merged.deltas == (_ref(0), _ref(1), _ref(9))

@@ -177,7 +177,7 @@ def test_each_page_needs_its_role(app: Showcase, served: Served) -> None:
         assert "role data" in page.text
 
 
-def test_pages_without_the_role_data_show_no_keys_values_or_error_texts(
+def test_pages_for_user_without_role_data_show_no_keys_values_or_error_texts(
     app: Showcase, served: Served
 ) -> None:
     secrets = [app.names.error, "fix the processor"]
