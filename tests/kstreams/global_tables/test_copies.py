@@ -182,7 +182,7 @@ def test_version_removed_by_garbage_collection_raises_version_gone_error(
         Reading(tmp_path / "copies", backend).open(old)
     assert "--repin" in caught.value.hint
     source = AppTableSource(home_of(tmp_path / "app"), None, COUNTS, None)
-    with pytest.raises(VersionGoneError, match="its commit is not retained"):
+    with pytest.raises(VersionGoneError, match="the commit of this version is no longer retained"):
         source.at(pin)
 
 
