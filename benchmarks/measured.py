@@ -33,7 +33,10 @@ class Times:
         self.cpu.append(time.process_time() - self._begin[1])
 
     def rate(self, count: int) -> str:
-        """Format the best round's records per second, in brackets per processor second."""
+        """Format records per second, and in brackets records per processor second.
+
+        Both rates are the best of all rounds; `count` is the number of records of a round.
+        """
         return f"{count / min(self.wall):11,.0f} ({count / min(self.cpu):11,.0f})"
 
     def ms(self) -> str:

@@ -47,7 +47,10 @@ class Sqlite:
 
 
 class SqliteStore:
-    """An open state: one table of (store, key, value); SQLite sorts blobs bytewise."""
+    """An open version of a task's state: one SQLite table of (store, key, value) rows.
+
+    Rows are sorted by the bytes of their keys, as SQLite compares blobs.
+    """
 
     def __init__(self, directory: Path, stores: Sequence[str]) -> None:
         self._stores = frozenset(stores)

@@ -28,10 +28,10 @@ FLAGS = ("-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-s")
 
 
 class CompileKernel(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds the compiled kernel, and names the wheel after its platform alone."""
+    """Adds the compiled kernel, and tags the wheel with a platform but no Python version."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile; called by hatchling."""
+        """Compile kernel.c and add the result to the wheel; called by hatchling."""
         platform = os.environ.get("KSTREAMS_WHEEL_PLATFORM", "")
         source = Path(self.root) / "kstreams_kafka_native" / "kernel.c"
         made = Path(self.directory) / "kernel.so"
@@ -42,7 +42,7 @@ class CompileKernel(BuildHookInterface):  # type: ignore[type-arg]
         build_data["force_include"][str(made)] = "kstreams_kafka_native/kernel.so"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Leave the wheel alone where it was asked for; called by hatchling."""
+        """Delete kernel.so from the output directory after the build; called by hatchling."""
         (Path(self.directory) / "kernel.so").unlink()
 
 

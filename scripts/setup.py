@@ -119,7 +119,10 @@ def locked(lock: str, name: str) -> str:
 
 
 def install_project() -> None:
-    """Install the packages of this tree, editable; their build backend is locked: no network."""
+    """Install the packages of this repository, editable.
+
+    The installation needs no network, because the lock file contains their build backend.
+    """
     say("installing kstreams-spark and its plugins, editable")
     options = ["--no-deps", "--no-build-isolation"]
     options += [f"--editable={file.parent}" for file in project_files()]

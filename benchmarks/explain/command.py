@@ -126,7 +126,11 @@ def _check(found: ExplainedChange, records: int) -> None:
     """Check that the right batch was explained and that its results equal the committed ones."""
     read = sum(each.to_offset - each.from_offset for each in found.ranges)
     if read != records or not found.is_equal or len(found.steps) < 2:  # more than one record
-        raise ValueError(f"batch {found.change.batch} has read {read} records: {found.not_run}")
+        raise ValueError(
+            f"batch {found.change.batch} was explained with {read} records and {len(found.steps)} "
+            f"steps, expected {records} records, at least 2 steps and the committed results: "
+            f"{found.not_run or 'the replay has run'}"
+        )
 
 
 def _by_command(home: Path, case: str, times: Times) -> None:

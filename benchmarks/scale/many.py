@@ -217,7 +217,10 @@ class _Run:
             if len(found) >= batches:
                 return lines[0]["at"], found
             if self._driver.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"{batches} batches do not come: {log.read_text()[-2_000:]}")
+                raise RuntimeError(
+                    f"the app committed {len(found)} of {batches} batches before the driver ended "
+                    f"or {_LIMIT_S:.0f} s had passed. End of the log: {log.read_text()[-2_000:]}"
+                )
             time.sleep(_POLL_S)
 
     def _fill(self, batches: int) -> None:
@@ -232,7 +235,7 @@ class _Run:
                     except BufferError:
                         self._producer.poll(0.1)
         if self._producer.flush(300):
-            raise RuntimeError("the broker did not take all records")
+            raise RuntimeError("the broker did not accept all records within 300 s")
 
 
 def _peak_bytes(pid: int) -> int:

@@ -48,7 +48,7 @@ class JavaProgram:
             Unavailable: There is no compiler, or a library cannot be downloaded.
         """
         if shutil.which("javac") is None:
-            raise Unavailable("there is no javac")
+            raise Unavailable("the Java compiler `javac` is not on PATH")
         classes = self._classes(cache)
         if classes.is_dir():
             return

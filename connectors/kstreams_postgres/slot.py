@@ -52,7 +52,10 @@ class SlotNames:
 
     @property
     def copy(self) -> sql.Identifier:
-        """The table with the rows that existed before the slot, in the schema of the state."""
+        """The name of the table with the copied rows, in the schema of the table `state`.
+
+        The copied rows are the rows that `table` had when the slot was created.
+        """
         *schema, _ = self.state.split(".")
         return sql.Identifier(*schema, f"kstreams_copy_{self.slot}")
 

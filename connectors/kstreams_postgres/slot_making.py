@@ -81,8 +81,9 @@ class Making:
 def make_slot(connection: Connection, names: SlotNames, making: Making) -> SlotState:
     """Return the state of a slot, and create the slot if it does not exist; safe to repeat.
 
-    The slot exports the snapshot it begins with, and the table is copied in that snapshot, so no
-    change is in both or in neither.
+    If `making.snapshot` is true, the table is copied from the snapshot that the slot exports when
+    it is created. So the copied rows contain all changes before the snapshot, and the slot returns
+    all changes after the snapshot.
 
     Args:
         connection: A connection to the database.

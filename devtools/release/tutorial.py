@@ -39,7 +39,10 @@ def follow_tutorial(
     """
     steps = list(steps_of(tutorial))
     if len(steps) < _LEAST_STEPS:
-        raise ReleaseError(f"{tutorial.name} has {len(steps)} steps, expected {_LEAST_STEPS}")
+        raise ReleaseError(
+            f"page {tutorial.name} has {len(steps)} files and commands to follow, expected at "
+            f"least {_LEAST_STEPS}"
+        )
     commands = 0
     for step in steps:
         if isinstance(step, File):
@@ -55,4 +58,6 @@ def _run(step: Command, folder: Path, environment: Mapping[str, str]) -> None:
     printed = run(["bash", "-c", command], f"$ {command}", cwd=folder, env=environment, timeout=200)
     if lacking := [line for line in step.shown if line not in printed]:
         missing = "\n".join(lacking)
-        raise ReleaseError(f"$ {command}\nprinted:\n{printed}\nwithout:\n{missing}")
+        raise ReleaseError(
+            f"$ {command}\nprinted:\n{printed}\nwithout these lines of the page:\n{missing}"
+        )

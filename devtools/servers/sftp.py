@@ -134,7 +134,11 @@ class OpenSshServer(_SshProcess):
         (self.folder / "passwd").write_text(users + ("" if "\nsshd:" in users else _SEPARATED))
 
     def command(self) -> list[str]:
-        """Return the program with its options; root runs it in a namespace with the user list."""
+        """Return the command that starts sshd.
+
+        If the user is root, the command mounts the list of users over /etc/passwd, in a new mount
+        namespace, because sshd needs a user that the machine may lack.
+        """
         folder = self.folder
         only = f"internal-sftp -d {self.files}"
         options = {

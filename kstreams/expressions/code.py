@@ -153,7 +153,7 @@ def copied(function: FunctionType, names: Mapping[str, Any]) -> Callable[[Any], 
 
 
 def placeholder_names(names: Mapping[str, Any]) -> Names:
-    """Return the names with a `Constructor` in place of each class."""
+    """Return a copy of `names` in which a `Constructor` replaces each class."""
     return {
         name: Constructor(value) if isinstance(value, type) else value
         for name, value in names.items()

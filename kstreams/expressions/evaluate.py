@@ -90,7 +90,7 @@ def _value(tree: Tree, operands: Operands) -> Any:  # noqa: ANN401  # numbers, a
         case Binary(name=name, left=left, right=right):
             return _binary(name, _value(left, operands), _value(right, operands))
         case _:
-            raise TypeError(f"{tree} has no column")
+            raise TypeError(f"{tree} creates an object, which has no column of plain values")
 
 
 def _leaf(column: pa.Array) -> Any:  # noqa: ANN401  # numbers or text

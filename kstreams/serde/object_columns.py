@@ -108,11 +108,11 @@ class _MadeType(_HeldType):
         self._make = make
 
     def parts(self, storage: pa.Array) -> tuple[list[Any], ...]:
-        """Return the parts of the rows of a column."""
+        """Return one list for each part, with the part of each row of a column."""
         return tuple(_picked(part, storage) for part in self._held)
 
     def objects(self, storage: pa.Array) -> list[Any]:
-        """Create the objects of the rows of a column."""
+        """Create one object for each row of a column, from the row's parts."""
         return list(map(self._make, *self.parts(storage)))
 
 

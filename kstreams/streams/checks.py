@@ -129,7 +129,7 @@ def check_written(facts: Facts, target: str, serdes: _Written) -> None:
     """Check that the types of records fit the serdes that write them; unknown types do.
 
     Args:
-        facts: The facts of the stream.
+        facts: The properties of the stream.
         target: The topic or loop, as messages name it.
         serdes: The topic or loop.
 
@@ -161,12 +161,12 @@ def _next_step(facts: Facts, part: str, actual: object) -> str:
 
 
 def check_foreign_key(by: object, hint: object, other: Facts, call: str) -> None:
-    """Check that a function returns keys of the right side of a join.
+    """Check that a function's results have the type of the keys of a join's right side.
 
     Args:
         by: The function.
         hint: The type of its results; `object` if it is not known.
-        other: The facts of the right side.
+        other: The properties of the right side.
         call: The join.
 
     Raises:

@@ -63,7 +63,7 @@ class Facts:
         value_type: object = None,
         **changes: Any,  # noqa: ANN401  # of several types
     ) -> Facts:
-        """Return the facts after a call.
+        """Return the properties of the result of a call.
 
         Args:
             call: The call, with file and line.
@@ -100,7 +100,10 @@ def new_facts(
     value: KnownSerde,
     **options: Any,  # noqa: ANN401  # of several types
 ) -> Facts:
-    """Return the facts of new keys and values; `options` are the other attributes of `Facts`."""
+    """Return the properties of a stream or table whose keys and values the call creates.
+
+    `options` are the other attributes of `Facts`.
+    """
     made = Made(type_of(key), call), Made(type_of(value), call)
     return Facts(label, call, key, value, *made, **options)
 

@@ -89,7 +89,7 @@ class GlobalTable(Part[K, V]):
 
 
 def _wrong_side(call: str, other: object) -> TopologyError:
-    """Return the error of a right side of another kind, with the call for this kind."""
+    """Return the error for a right side of the wrong kind; the hint is the call for its kind."""
     hints = {
         "Stream": "join(other.within(minutes(5), grace=minutes(1)), ...) joins two streams.",
         "GlobalTable": "join_by(table, lambda key, value: ..., joiner) joins a global table.",

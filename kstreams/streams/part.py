@@ -127,7 +127,7 @@ class Part(Generic[K, V]):
             return made
 
     def _with_keys_of(self, operation: str, function: object, given: Serde[Any] | None) -> Facts:
-        """Return the facts after a function has replaced the keys."""
+        """Return the properties of the stream or table after a function has replaced the keys."""
         call, by = self._call(operation, function, KEY_AND_VALUE), name_of(function)
         found, nulls, type_ = self._result(function, given, call)
         label = dashed(self._facts.label, f"by-{by}" if by else "rekeyed")
@@ -144,7 +144,7 @@ class Part(Generic[K, V]):
             given: The serde that the call has.
             call: The call with the joiner.
             how: `join`, `left-join` or `outer-join`.
-            right: The facts of the right side; None for a service.
+            right: The properties of the right side; None for a service.
         """
         left, outer = self._facts, how == "outer-join"
         if joiner is left_value:

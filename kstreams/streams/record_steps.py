@@ -252,7 +252,7 @@ class RecordSteps(StreamBase[K, V]):
         return self._then(self._plan.free(label), supplier, facts)
 
     def _of_class(self, type_: type[Any]) -> dict[str, Any]:
-        """Return the changed facts of a class of a union.
+        """Return the changed attributes of `Facts` for the values of one class of a union.
 
         The serde is that of the class, or else of the union.
         """

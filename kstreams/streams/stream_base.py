@@ -88,7 +88,7 @@ class StreamBase(Part[K, V]):
         must: bool = True,
         **changes: Any,  # noqa: ANN401  # of several types
     ) -> Stream[K, V2]:
-        """Add a processor that keeps the keys; `changes` are changed facts."""
+        """Add a processor that keeps the keys; `changes` are changed attributes of `Facts`."""
         name = self._free(operation, "" if function is None else name_of(function))
         return self._then(name, supplier, self._facts.after(call, **changes), must=must)
 

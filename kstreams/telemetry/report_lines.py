@@ -175,8 +175,8 @@ def _read_move(task: TaskId, data: object) -> TaskMove:
             return TaskMove(task, known, checked_text(worker, "a worker"), restored)
         case _:
             raise WrongFieldError(
-                f"expected previous worker, worker and a flag (state restored) of the move "
-                f"of task {task}, got {data!r:.80}"
+                f"expected a list of the previous worker, the worker and whether the state was "
+                f"restored, for the move of task {task}; got {data!r:.80}"
             )
 
 

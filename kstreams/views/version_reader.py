@@ -16,7 +16,11 @@ T = TypeVar("T")
 
 
 class VersionReader(Protocol[S_co]):
-    """Reads one store; each call reads one committed version."""
+    """Reads one store; each call reads one committed version.
+
+    A live store is the object that a processor gets for the store, such as a `KeyValueStore`; here
+    with the rows of one partition at that version.
+    """
 
     @property
     def partitions(self) -> int:
@@ -28,7 +32,12 @@ class VersionReader(Protocol[S_co]):
         ...
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S_co]], T]) -> T:
-        """Call a function with the live stores of partitions, and return its result."""
+        """Call a function with the live stores of partitions, and return the function's result.
+
+        Args:
+            partitions: The partitions.
+            look: Called with one live store per partition, in this order.
+        """
         ...
 
     def scan(

@@ -20,7 +20,7 @@ __all__ = ("FileContents",)
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 _MARK_BYTES = 4 * 1024 * 1024
-"""The minimum distance between two stored marks of a file, in bytes."""
+"""The minimum distance between two stored positions (`Mark`) of a file, in bytes."""
 _ENTRIES, _SCANNED_BYTES = 1_000, 256 * 1024 * 1024
 """After this many scanned files or bytes, the offsets are stored before more files are scanned."""
 _MAX_PROBLEM_CHARS = 1_000
@@ -193,7 +193,7 @@ class FileContents:
 
 
 def _kept(marks: Iterable[Mark]) -> tuple[tuple[Mark, ...], Mark]:
-    """Return the marks to store in the index, and the mark of the file's end."""
+    """Return the positions to store in the index, and the position of the file's end."""
     kept: list[Mark] = []
     last = Mark(0, 0)
     for mark in marks:

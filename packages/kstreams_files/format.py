@@ -82,7 +82,7 @@ class Format(ABC, Generic[K, V]):
 
     @abstractmethod
     def scan(self, data: FileData) -> Iterator[Mark]:
-        """Scan a file; yield marks, from the mark of the first record to that of the file's end.
+        """Scan a file; yield positions of records, from the first one to that of the file's end.
 
         Raises:
             DeserializationError: The file cannot be read to its end, or exceeds a limit.
@@ -90,10 +90,10 @@ class Format(ABC, Generic[K, V]):
 
     @abstractmethod
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Yield the records from a mark to the end of the file.
+        """Yield the records from a position to the end of the file.
 
         Args:
             data: The file.
             head: The result of `head` for the file.
-            mark: A mark of `scan`.
+            mark: A position that `scan` yielded.
         """

@@ -46,7 +46,7 @@ class Gzip(Packed[K, V]):
         return self.format.scan(_Unzipped(self, data))
 
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Read records from a mark on; the file is decompressed from its beginning."""
+        """Yield the records from position `mark`; decompression starts at the file's beginning."""
         return self.format.read(_Unzipped(self, data), head, mark)
 
 

@@ -68,7 +68,7 @@ class FileReader:
 
 
 class _OpenFile:
-    """An open file that is read from a mark to its end, over several calls.
+    """An open file that is read from a position (`Mark`) to its end, over several calls.
 
     Attributes:
         left: Whether the file may have more records.
@@ -117,7 +117,7 @@ class _OpenFile:
             raise self._changed(exc.message) from exc
         if rows is None:
             self._data.check()
-            raise self._changed("the file has fewer records")
+            raise self._changed("the file ends before the last planned record")
         return rows
 
     def _changed(self, why: str) -> FileChangedError:

@@ -69,7 +69,7 @@ class Zip(Packed[K, V]):
             yield Mark(record, place)
 
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Read the members that begin at or after the mark."""
+        """Yield the records of the members that begin at or after the position `mark`."""
         place = 0
         for member in self._members(data):
             if place >= mark.place:
@@ -79,7 +79,7 @@ class Zip(Packed[K, V]):
             place += member.size + 1
 
     def _begin(self, member: FileData) -> Mark:
-        """Return the mark of a member's first record."""
+        """Return the position of a member's first record in the member."""
         return next(self.format.scan(member))
 
     def _members(self, data: FileData) -> Iterator[_Member]:

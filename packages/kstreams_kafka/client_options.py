@@ -75,7 +75,7 @@ def _shown(value: str) -> str:
 
 
 def _secrets(name: str, value: str) -> set[str]:
-    """Return the secret parts of an option's value, which no text may contain."""
+    """Return the parts of an option's value that `scrub` redacts."""
     parts: set[str] = set()
     if "://" in value:
         parts.update(_LOGIN.findall(value), _QUERY.findall(value))

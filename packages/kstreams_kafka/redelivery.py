@@ -151,9 +151,11 @@ class KafkaRedelivery:
     def _place(self, partition: int, text: str) -> TopicPartition:
         if len(text) > _MOST_TEXT:
             raise LimitError(
-                f"the list of redelivered offsets of partition {partition} of {self._topic} has "
-                f"{len(text):,} characters; brokers keep {_MOST_TEXT:,} at most",
-                hint="first redeliver all records without a selection, which makes the list short.",
+                f"cannot store the redelivered offsets of partition {partition} of topic "
+                f"{self._topic!r}: their list has {len(text):,} characters, but brokers keep "
+                f"{_MOST_TEXT:,} characters at most",
+                hint="first redeliver all records of the topic, without a selection. The offsets "
+                "are then consecutive, and their list is short.",
             )
         first = text.partition(",")[0].rpartition("-")[2]
         return TopicPartition(self._topic, partition, int(first) + 1, text)

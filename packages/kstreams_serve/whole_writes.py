@@ -32,7 +32,7 @@ class WholeWrites(asyncio.Transport):
         self._held: bytes | bytearray | memoryview = b""
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write the buffered data and this data; or buffer this data if there is none."""
+        """Write the buffered data and `data` together; if no data is buffered, buffer `data`."""
         if self._held:
             self.writelines((data,))
         elif data:

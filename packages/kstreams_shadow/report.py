@@ -144,7 +144,7 @@ class Report:
             query: The query of the app.
             position: The new progress of the query.
             sinks: The comparison of the batch's results.
-            skipped: The number of earlier batches that are compared with this one.
+            skipped: The number of earlier batches that were compared together with this batch.
         """
         names = dict.fromkeys((*self.sinks, *sinks))
         return replace(

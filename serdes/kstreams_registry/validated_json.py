@@ -125,7 +125,9 @@ class JsonSchemaSerde(SchemaSerde[T]):
         return self._serde.field(column, name, kind)
 
     def reading(self, writer: Schema) -> Serde[T]:
-        """Return this serde, because JSON contains the names of fields.
+        """Return this serde, which reads data of every JSON writer.
+
+        JSON contains the names of fields, so decoding does not need the writer's schema.
 
         Raises:
             ValueError: The writer did not write JSON.

@@ -1,4 +1,4 @@
-"""The benchmarks' input is the same for each draw, and has the documented shape."""
+"""Each benchmark dataset generates the same records on each call, in the documented format."""
 
 from __future__ import annotations
 

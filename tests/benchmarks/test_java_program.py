@@ -18,7 +18,7 @@ def program(folder: Path) -> JavaProgram:
 
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a Java file; libraries and the compiler are replaced."""
+    """Return a Java source file; fakes replace the compiler and the download of libraries."""
     file = tmp_path / "sources" / "Hello.java"
     file.parent.mkdir()
     file.write_text("class Hello {}")
@@ -71,5 +71,5 @@ def test_missing_compiler_or_library_makes_the_program_unavailable(
     with pytest.raises(Unavailable, match="no repository has it"):
         program(source.parent).install(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Unavailable, match="no javac"):
+    with pytest.raises(Unavailable, match="`javac` is not on PATH"):
         program(source.parent).install(tmp_path)

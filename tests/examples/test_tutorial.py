@@ -48,9 +48,9 @@ def test_commands_run_in_files_of_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [
-        ("\nLOUD\n", "\nQUIET\n", "printed:\nLOUD\n\nwithout:\nQUIET"),
+        ("\nLOUD\n", "\nQUIET\n", "printed:\nLOUD\n\nwithout these lines of the page:\nQUIET"),
         ("print('LOUD')", "raise SystemExit(3)", "ended with 3"),
-        ("console", "text", "9 steps, expected 10"),
+        ("console", "text", "9 files and commands to follow, expected at least 10"),
     ],
 )
 def test_page_with_wrong_command_is_refused(

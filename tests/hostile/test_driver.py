@@ -1,4 +1,4 @@
-"""No record stops an app that skips or dead-letters, or gets lost.
+"""With `skip` or `dead-letter`, no bad record ends the app, and each record is accounted for.
 
 With `fail`, the app ends with a typed error that names the record's position, and nothing of the
 batch is kept.
@@ -91,7 +91,7 @@ def failure_of(driver: TopologyTestDriver) -> KStreamsError | None:
 
 
 def check_place(error: KStreamsError) -> None:
-    """Assert that an error names the record's position, in a text that can be logged anywhere."""
+    """Assert that an error has the record's position, and a text that is short and valid UTF-8."""
     where = error.where
     assert where.group == "in"
     assert where.topic in (IN.name, OUT.name)

@@ -43,7 +43,7 @@ class Goka:
 
     def install(self, cache: Path) -> None:
         if shutil.which("go") is None:
-            raise Unavailable("there is no go")
+            raise Unavailable("the Go command `go` is not on PATH")
         folder = _folder(cache)
         built = folder / "bench"
         if built.exists() and all(_same(source, folder / source.name) for source in _SOURCES):

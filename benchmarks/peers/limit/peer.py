@@ -57,7 +57,7 @@ class Limit:
             return
         compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
         if compiler is None:
-            raise Unavailable("there is no C compiler")
+            raise Unavailable("no C compiler (cc, gcc or clang) is on PATH")
         library = _library()
         shutil.rmtree(built.parent, ignore_errors=True)
         built.parent.mkdir(parents=True)

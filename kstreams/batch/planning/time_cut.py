@@ -127,10 +127,11 @@ class TimeCuts:
         load: Callable[[Counts], float],
         top: int,
     ) -> tuple[_Probe, _Probe | None]:
-        """Return the latest probe that fits into a batch, and the earliest known one that does not.
+        """Return the latest probe with a load of at most 1, and the earliest known larger one.
 
-        The second one is None if all records fit. Arguments as for `find`; no probe is later than
-        `top`, in ms since the epoch.
+        A `_Probe` is a possible batch: all records before a time. The second result is None if all
+        records fit into a batch. Arguments as for `find`; the time of a probe is at most `top`, in
+        ms since the epoch.
         """
 
         def probe(time: int) -> _Probe:
@@ -211,7 +212,7 @@ def _all(
 
 
 def _first(probe: _Probe) -> int:
-    """Return the time of the first record that is not before a probe's time."""
+    """Return the time of the first record after the records of a probe; `_NEVER` without one."""
     return min(probe.times.values(), default=_NEVER)
 
 
@@ -220,10 +221,10 @@ def _is_enough(load: float, asked: int) -> bool:
 
 
 def _between(low: _Probe, high: _Probe, asked: int) -> int:
-    """Return the next time to probe, between two probes.
+    """Return the time of the next probe, between the times of two probes.
 
-    Of four consecutive times, two are in proportion to the loads of the probes, one is near the
-    lower probe, and one is in the middle. `asked` is the number of probes so far.
+    The choice depends on `asked`, the number of probes so far. Of four consecutive times, two are
+    interpolated from the loads of both probes, one is near `low`, and one is in the middle.
     """
     gap = high.time - low.time
     step = (int(gap * (_AIM - low.load) / (high.load - low.load)), isqrt(gap), gap // 2)

@@ -54,7 +54,7 @@ class ArrivedRows:
     time: list[int] = field(default_factory=list)
 
     def add(self, other: ArrivedRows) -> None:
-        """Append other left rows."""
+        """Append the left rows and the foreign keys of another `ArrivedRows`."""
         count = len(self.keys)
         self.keys += other.keys
         self.foreign += [count + number for number in other.foreign] if count else other.foreign

@@ -19,7 +19,10 @@ rows that contain waiting records.
 """
 
 GONE: Final = 2
-"""The fate of a record that was forwarded unmatched at arrival; it is not stored."""
+"""The fate of a record that arrived late and was forwarded at once without a partner.
+
+Such a record is not stored; the other fates are `SETTLED` and `WAITING`.
+"""
 
 
 def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:

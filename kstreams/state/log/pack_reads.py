@@ -23,7 +23,9 @@ _MOST_NAMES = 10_000
 
 
 class PackCache:
-    """Packs in memory, up to a total size; the longest unused make room. Thread-safe.
+    """Packs in memory, up to a total size. Thread-safe.
+
+    Above this size, the packs whose last read is the longest ago are removed.
 
     Args:
         most_bytes: The maximum total size, besides packs that are being read.

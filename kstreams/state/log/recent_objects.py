@@ -12,7 +12,7 @@ _MOST_BYTES = 16 * 1024 * 1024
 
 
 class RecentObjects:
-    """Objects in memory, up to a total size; the oldest make room. Thread-safe.
+    """Objects in memory, up to a total size; above it, the oldest are removed. Thread-safe.
 
     Args:
         most_bytes: The maximum total size.

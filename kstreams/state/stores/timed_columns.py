@@ -44,7 +44,10 @@ class TimedColumns:
         self.layout = layout
 
     def read(self, keys: Sequence[bytes]) -> tuple[list[int | None], list[bytes]]:
-        """Return the timers (ms) and payloads of keys' rows; None and empty bytes without a row."""
+        """Return the timer (ms) and the payload of the row of each key.
+
+        A key without a row has the timer None and an empty payload.
+        """
         data = self.rows.get_many([ROW + key for key in keys])
         timers = [None if row is None else read_int64(row, 1) for row in data]
         return timers, [b"" if row is None else row[_HEAD:] for row in data]

@@ -109,7 +109,7 @@ class Collector:
         return cls(policy.topic, topic.name, topic.key, topic.value, folder=folder)
 
     def mark(self) -> int:
-        """Return the number of taken records, as a mark for `cut`."""
+        """Return the number of taken records, the argument of `cut`."""
         return self._rows.count + len(self._records)
 
     def cut(self, mark: int) -> None:

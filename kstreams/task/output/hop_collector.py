@@ -87,11 +87,11 @@ class HopCollector(Collector):
         return counted_round
 
     def mark(self) -> int:
-        """Return the number of taken records, as a mark for `cut`."""
+        """Return the number of taken records, the argument of `cut`."""
         return len(self._hops)
 
     def cut(self, mark: int) -> None:
-        """Drop the records that were taken since a mark."""
+        """Drop the records that were taken after the call of `mark` that returned `mark`."""
         super().cut(mark)
         del self._hops[mark:]
 

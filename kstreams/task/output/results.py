@@ -91,11 +91,11 @@ class ResultCollector:
         self._add(rows)
 
     def mark(self) -> int:
-        """Return the number of taken records, as a mark for `cut`."""
+        """Return the number of taken records, the argument of `cut`."""
         return self._before + len(self._records)
 
     def cut(self, mark: int) -> None:
-        """Drop the records that were taken since a mark."""
+        """Drop the records that were taken after the call of `mark` that returned `mark`."""
         del self._records[max(mark - self._before, 0) :]
         while self._before > mark:
             part = self._parts.pop()

@@ -35,11 +35,11 @@ class StdoutLines:
             self._more += 1
 
     def mark(self) -> tuple[int, int]:
-        """Return the numbers of kept and omitted lines, as a mark for `cut`."""
+        """Return the numbers of kept and omitted lines, the argument of `cut`."""
         return len(self._lines), self._more
 
     def cut(self, mark: tuple[int, int]) -> None:
-        """Drop the lines that were taken since a mark."""
+        """Drop the lines that were taken after the call of `mark` that returned `mark`."""
         del self._lines[mark[0] :]
         self._more = mark[1]
 

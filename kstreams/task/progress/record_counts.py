@@ -43,11 +43,11 @@ class Tally:
         return sum(get() for get, _ in self._cells)
 
     def mark(self) -> tuple[int, ...]:
-        """Return the current counts, as a mark for `cut`."""
+        """Return the current counts, the argument of `cut`."""
         return tuple(get() for get, _ in self._cells)
 
     def cut(self, mark: tuple[int, ...]) -> None:
-        """Restore the counts of a mark."""
+        """Restore the counts that `mark()` returned."""
         for (_, put), count in zip(self._cells, mark, strict=True):
             put(count)
 
@@ -119,7 +119,10 @@ class NodeFlow:
 
 
 class Flows:
-    """The counters of one task's nodes, set during the wiring, children first.
+    """The counters of one task's nodes.
+
+    `Wiring` registers the counters of each node when it connects the node's processor to its
+    children; the nodes of children come first.
 
     Args:
         group: The nodes.

@@ -131,7 +131,10 @@ class EventTimes:
         return rows, times
 
     def _bounded(self, queue: Queue, times: EventTime) -> Queue:
-        """Return a queue with the topic's timestamps; invalid ones are handled as configured."""
+        """Return a queue whose event times are the timestamps of the topic.
+
+        `times.invalid` configures whether invalid timestamps are replaced or their records omitted.
+        """
         column = queue.table.column("timestamp")
         low, high = (pc.min_max(column)[name].as_py() for name in ("min", "max"))
         latest = times.latest(self._cursor.wall_time)

@@ -56,7 +56,9 @@ class Assigner:
 
 
 def searched(windows: TimeWindows) -> Callable[[Ints], Assigned]:
-    """Return a function that assigns times to windows, with one call of `windows` per window.
+    """Return a function that assigns times to windows.
+
+    The function sorts the times, and calls `windows.starts` once for all times of a window.
 
     Args:
         windows: Windows that do not overlap.

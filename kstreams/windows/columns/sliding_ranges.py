@@ -1,4 +1,4 @@
-"""The sliding windows of many keys, as ranges of the slices of their key."""
+"""The sliding windows of many keys: each window is a range of consecutive slices of one key."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class _ChangeLine:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Two versions, and the start of a page of differences.
+    """A request for a page of differences: two versions, and the first row of the page.
 
     Attributes:
         before: The earlier version.

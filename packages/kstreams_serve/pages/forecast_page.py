@@ -1,4 +1,4 @@
-"""The page of an app's requests to its durable log per day, their cost, and its growth."""
+"""The page with the forecast of an app's durable log: requests and cost per day, and growth."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_task_timers_call_task_while_its_timer_is_due(query: Query) -> None:
     assert query.called() == []
 
 
-def test_called_with_everyone_true_returns_each_task_once(query: Query) -> None:
+def test_called_returns_all_tasks_if_everyone_is_true_and_none_at_next_call(query: Query) -> None:
     assert query.called(everyone=True) == EVERYONE
     assert query.called() == []
 

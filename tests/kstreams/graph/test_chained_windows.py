@@ -117,7 +117,7 @@ def test_windows_of_results_in_one_task_warn_unless_each_update_is_forwarded(
         ("same", True, once_per_batch(), False),
     ],
 )
-def test_final_results_of_several_partitions_warn_at_the_node_that_combines_them(
+def test_windows_that_combine_final_results_of_several_partitions_warn_of_late_results(
     edge: str, emit: Any, *, changes_key: bool, shown: bool
 ) -> None:
     topology, found = chained(emit, edge=edge, changes_key=changes_key)

@@ -188,7 +188,7 @@ def test_derived_table_of_versioned_table_is_versioned(
 
 
 def test_derive_of_versioned_table_with_store_keeps_its_versions() -> None:
-    """The store is for views, and has only the present rows."""
+    """The join reads old versions of the table, although the table's store has only latest rows."""
     builder = TopologyBuilder("t")
     table = builder.add_table("table", TABLE, store=HISTORY)
     derived = builder.derive("derived", table, exclaimed, store=PLAIN)
@@ -214,7 +214,7 @@ def test_derive_rejects_versioned_store() -> None:
 def test_derive_of_versioned_table_counts_records_older_than_history(
     execution: Execution,
 ) -> None:
-    """A row that the function leaves out is not counted."""
+    """A version that the function of `derive` removes is not counted as missing history."""
     builder = TopologyBuilder("t")
     stream: Any = builder.add_source("stream", STREAM)
     table = builder.derive("d", builder.add_table("table", TABLE, store=HISTORY), exclaimed)

@@ -40,7 +40,10 @@ def plans_of(bench: Bench, topology: Topology) -> PlanLog:
 
 
 def plan_all(bench: Bench, topology: Topology) -> int:
-    """Leave a plan that reads all records, like a killed driver."""
+    """Write the plan of a batch with all records, and return the batch's number.
+
+    The batch does not run, as if the driver was killed right after it had written the plan.
+    """
     node = topology.sources[0]
     feed, ends = EmbeddedFeed(bench.connection), bench.connection.admin().end_offsets(WORDS.name)
     tasks: dict[tuple[int, int], list[Slice]] = {

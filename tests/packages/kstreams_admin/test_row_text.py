@@ -17,5 +17,5 @@ def test_sized_text_returns_number_of_bytes_not_of_characters() -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), [("", 0), ("ab", 2), ("é", 2), ("\ud800", 3)])
-def test_bytes_of_counts_utf_8_bytes(text: str, expected: int) -> None:
+def test_bytes_of_returns_number_of_bytes_of_text_in_utf_8(text: str, expected: int) -> None:
     assert bytes_of(text) == expected

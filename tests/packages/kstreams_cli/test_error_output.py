@@ -21,13 +21,13 @@ def shown(error: Exception, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) 
     return file.getvalue()
 
 
-def test_error_is_plain_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_is_plain_lines_if_stderr_is_not_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(ERROR, monkeypatch, terminal=False) == (
         "UnknownTopicError: no [topic]\nat topic 't', partition 3\nHint: make it\n"
     )
 
 
-def test_error_is_a_panel_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_is_a_panel_if_stderr_is_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line.strip("│ ") for line in shown(ERROR, monkeypatch, terminal=True).splitlines()]
     assert lines[0].startswith("╭─ UnknownTopicError ──")
     assert [line for line in lines[1:-1] if line] == [

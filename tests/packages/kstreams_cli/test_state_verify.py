@@ -150,7 +150,7 @@ def test_verify_names_damaged_and_missing_objects(
     assert problem in text
 
 
-def test_verify_lists_foreign_files_without_a_problem(written: Written) -> None:
+def test_verify_lists_files_that_do_not_belong_to_app_and_exits_with_zero(written: Written) -> None:
     (written.folder / "notes.txt").write_text("x")
     (PLANS / "7.json").write_text("x")
     savepoints = Path("c/state") / written.checkpoint.savepoints_prefix

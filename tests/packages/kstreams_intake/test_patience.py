@@ -37,7 +37,7 @@ def test_patience_ends_after_its_limit_if_first_failure_is_at_time_zero(clock: C
         retries.pause(KStreamsError("still no reply"))
 
 
-def test_renewed_patience_counts_from_the_next_failure(clock: Clock) -> None:
+def test_patience_measures_its_time_limit_from_first_failure_after_renew(clock: Clock) -> None:
     retries = Patience(timedelta(seconds=10))
     retries.pause(KStreamsError("no reply"))
     clock.seconds = 20.0

@@ -137,7 +137,10 @@ class _Source(PlayedFrame):
 
 @dataclass(frozen=True)
 class _Groups:
-    """Messages grouped by key, for either operator."""
+    """Messages grouped by key, with Spark's two stateful operators.
+
+    The operators are `transformWithStateInPandas` and `applyInPandasWithState`.
+    """
 
     frame: PlayedFrame
 

@@ -93,7 +93,7 @@ class Served:
                 return found
             time.sleep(0.005)
             found = self.get(path)
-        raise AssertionError(f"it does not come: {found}")
+        raise AssertionError(f"no response of {path} met the condition; the last one: {found}")
 
 
 def context_of(settings: ServeSettings | None = None) -> Context:

@@ -94,7 +94,7 @@ def joined_count() -> Topology:
 
 
 class Tick(Processor[str, str, str, int]):
-    """Counts the ticks of a wall-clock punctuator."""
+    """Counts the calls of a wall-clock punctuator, and forwards the count at each call."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context, self.ticks = context, context.store(TICKS)
@@ -111,7 +111,7 @@ class Tick(Processor[str, str, str, int]):
 
 
 def ticking() -> Topology:
-    """Return a topology: words -> ticks of each task."""
+    """Return a topology of a source and a `Tick` processor, which counts calls per task."""
     builder = TopologyBuilder("ticking")
     words = builder.add_source("words", WORDS)
     builder.add_sink("counts", COUNTS, builder.add_processor("tick", Tick, words, stores=[TICKS]))

@@ -1,4 +1,4 @@
-"""Windows, rows and runs for comparisons of records and columns."""
+"""Windows, rows and helpers for tests that compare the executions `records` and `columns`."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class BufferRows(StoreRows, Generic[K, V]):
             yield time_ms, _record(key, row)
 
     def put(self, record: Record[K, V | None], time_ms: int) -> int:
-        """Set the record of its key, and return the record's release time (ms).
+        """Store a record as the only record of its key, and return its release time (ms).
 
         Args:
             record: The record.

@@ -47,10 +47,14 @@ BLOCKS: Final = (0, 2)
 """The key of the row that holds the `RowLimits`; it exists if the store may have blocks."""
 
 Element = tuple[int, int, int, Any]
-"""Time (ms), number, fate (1 for waiting, 0 for settled) and value of a record."""
+"""Time (ms), number, fate (`SETTLED` or `WAITING`) and value of a record."""
 
 SETTLED, WAITING = 0, 1
-"""The fates of records: settled (joined, or never forwarded alone), or waiting for a partner."""
+"""The fates of records, as stored.
+
+A settled record has found a partner, or is never forwarded without a partner. A waiting record is
+forwarded without a partner unless it finds one in time.
+"""
 
 ROW_HEAD = struct.Struct(">BII")
 """The side, the number of further chunks, and the number of elements in the row."""
@@ -99,8 +103,8 @@ class JoinKeySerde(CompositeSerde[Any]):
     """The serde of all keys of a join store, which are tuples; most tuples sort like their bytes.
 
     `(1, side, bucket, chunk, key)` is the key of a row, `(2, close, side, time, number, key)` the
-    key of a waiting record, and `(3, side, slot, number)` the key of a block. `SETUP`, `CLOCKS` and
-    `BLOCKS` are the keys of tuples of numbers.
+    key of the `Open` entry of a waiting record, and `(3, side, slot, number)` the key of a block.
+    `SETUP`, `CLOCKS` and `BLOCKS` are the keys of tuples of numbers.
 
     Args:
         key: Serde of the keys.

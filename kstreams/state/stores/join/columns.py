@@ -190,7 +190,8 @@ class JoinColumns:
     def take_open(self, end_ms: int) -> OpenEntries:
         """Delete and return the index entries of waiting records with `close < end_ms`.
 
-        The entries are ordered by close, side, time and number.
+        `close` is the stream time (ms) after which the join forwards a waiting record without a
+        partner. The entries are ordered by `close`, side, time and number.
         """
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low, high = OPEN, OPEN + sortable_int64(end_ms)
@@ -226,7 +227,7 @@ class JoinColumns:
 
 
 def _heads(elements: StoredElements) -> pa.Array:
-    """Return the encoded head of each element: its time, number and fate, without the value."""
+    """Return the encoded head of each element: time, number, fate, and size of the value."""
     heads = np.empty(len(elements.times), _HEAD)
     heads["time"], heads["number"] = elements.times, elements.numbers
     heads["fate"] = elements.fates

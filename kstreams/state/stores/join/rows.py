@@ -199,9 +199,9 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         return next((each for each in elements if each[:2] == (time, number)), None)
 
     def open_entries(self, start_ms: int | None, end_ms: int | None) -> Iterator[Open]:
-        """Yield the index entries of waiting records with `start_ms <= close < end_ms`.
+        """Yield the `Open` entries of waiting records with `start_ms <= close < end_ms`.
 
-        The entries are ordered by close, side, time and number; None is unbounded.
+        The entries are ordered by `close`, side, time and number; None is unbounded.
         """
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low = OPEN if start_ms is None else OPEN + sortable_int64(start_ms)
@@ -227,13 +227,13 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.overlay.put((2, *entry[:5]), entry.headers)
 
     def last_close(self) -> int | None:
-        """Return the latest `close` (ms) in the index of waiting records; None if it is empty."""
+        """Return the latest `close` (ms) of all `Open` entries; None if there are none."""
         low, high = OPEN, after_prefix(OPEN)
         found = next(self.overlay.scan(low, high, reverse=True), None)
         return None if found is None else found[0][1]
 
     def drop_open(self, end_ms: int, start_ms: int = -FAR_MS) -> None:
-        """Delete the index entries of waiting records with `start_ms <= close < end_ms`."""
+        """Delete the `Open` entries of waiting records with `start_ms <= close < end_ms`."""
         low, high = sortable_int64(start_ms), sortable_int64(end_ms)
         self.overlay.delete_range(OPEN + low, OPEN + high)
 
@@ -244,7 +244,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def forget(self, ends: tuple[int, int], open_ms: int) -> None:
         """Delete buckets and index entries that the join no longer needs.
 
-        Deletes the buckets of each side before the side's item of `ends`, and the index entries of
+        Deletes the buckets of each side before the side's item of `ends`, and the `Open` entries of
         waiting records with `close < open_ms`.
         """
         ranges = [(row_prefix(side, -FAR_MS), row_prefix(side, ends[side])) for side in (0, 1)]
@@ -318,9 +318,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def contents(self) -> Iterator[Content]:
         """Yield all records that may still find a partner, with their metadata.
 
-        The `times` of each `Content` are side, time, number, fate, `close` and the setup's numbers.
-        `close` is 0 for a record that does not wait. Records that were forwarded without a partner
-        are omitted.
+        The `times` of each `Content` are the record's side, time (ms), number, fate (`SETTLED` or
+        `WAITING`) and `close`, then the fields of `Setup`. For a waiting record, `close` is the
+        stream time (ms) after which the join forwards the record without a partner; for a settled
+        record, `close` has no meaning. Records that were forwarded without a partner are omitted.
         """
         setup, clocks = self.setup() or NO_SETUP, self.clocks()
         waiting = {
@@ -354,7 +355,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             yield Remembered(side, bucket, key, element)
 
     def _lay_out(self, had: Setup, setup: Setup) -> None:
-        """Rewrite the rows for a new bucket width, and the index of waiting records by close time.
+        """Rewrite the rows for a new bucket width, and the `Open` entries for new `close` times.
 
         `had` is the setup of the stored rows, `setup` the new setup.
         """

@@ -97,7 +97,10 @@ class Elements:
         )
 
     def stored(self) -> StoredElements:
-        """Convert to `StoredElements`, which have no sides and keys; each `rows` number is -1."""
+        """Convert to `StoredElements`, which have no sides and keys.
+
+        Each number in `rows` is -1, because the elements were not read from rows of the store.
+        """
         rows = np.full(len(self), -1)
         return StoredElements(rows, self.times, self.numbers, self.fates, self.values)
 
@@ -186,7 +189,10 @@ class JoinTail:
         return found
 
     def last_close(self, keeps: tuple[bool, bool]) -> int | None:
-        """Return the latest `close` (ms) of waiting records on the sides in `keeps`, or None."""
+        """Return the latest `close` of waiting records on the sides in `keeps`; None without any.
+
+        `close` is the stream time (ms) after which the join forwards a record without a partner.
+        """
         elements, setup = self.read().elements, self._setup
         waits = elements.fates == WAITING
         waits &= self._lasting(elements, self._rows.clocks()) & np.array(keeps)[elements.sides]

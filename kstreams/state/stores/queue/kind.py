@@ -70,9 +70,10 @@ class QueueKind(StoreKind[_Live]):
     def set_task_values(
         self, spec: StoreSpec[_Live], overlay: Overlay, found: Sequence[object]
     ) -> None:
-        """Set the latest newest time, and the earliest released time, of all old queues.
+        """Set the newest and released times of a new task's queue from the queues of all old tasks.
 
-        The queues of new tasks have only records that were not released.
+        The newest time is the latest of the old queues. The released time is the earliest of them,
+        so that the new queue releases each of its records: all of them are still waiting.
         """
         QueueRows.of(self.open(spec, overlay)).follow(
             [progress for progress in found if isinstance(progress, Progress)]

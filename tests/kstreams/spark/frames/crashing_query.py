@@ -56,7 +56,7 @@ _MOST_STEPS = 6
 
 
 class KnownFaults(Faults):
-    """Faults shared by all copies that this process has pickled."""
+    """Faults whose pickled copies become the original object again when this process loads them."""
 
     known: ClassVar[dict[Path, KnownFaults]] = {}
 

@@ -275,7 +275,7 @@ class _FailingLog(ObjectDict):
 
 
 @pytest.mark.parametrize("resident_bytes", [0, 20_000], ids=["database", "resident"])
-def test_retry_after_failed_upload_with_merger_due_finds_its_version(
+def test_failed_upload_leaves_open_version_unchanged_while_deltas_are_merged(
     tmp_path: Path, resident_bytes: int
 ) -> None:
     log = _FailingLog()

@@ -50,7 +50,7 @@ def test_collector_gives_same_table_by_eager_and_by_late_encoding(
 
 
 @pytest.mark.parametrize("eager", [False, True])
-def test_cut_removes_collected_results_after_mark(eager: bool) -> None:
+def test_collector_cut_drops_results_taken_after_call_of_mark(eager: bool) -> None:
     collector = Collector("sink", "topic", TEXT, INT64, eager=eager)
     collector.take_table(pa.table({"key": ["t"], "value": [0], "timestamp": [0]}))
     collector.take(Record("a", 1, 0))

@@ -39,7 +39,7 @@ def test_collected_records_and_tables_keep_order_in_which_they_were_forwarded() 
 
 
 @pytest.mark.parametrize("mark", range(5))
-def test_cut_of_result_collector_removes_results_after_mark(mark: int) -> None:
+def test_result_collector_cut_drops_results_taken_after_call_of_mark(mark: int) -> None:
     collector = filled()
     assert collector.mark() == 4
     collector.cut(mark)

@@ -46,7 +46,7 @@ PAYLOADS = (
 
 
 def hostile(text: str) -> Names:
-    """Return names with this text, without slashes, which nodes and stores refuse."""
+    """Return names that contain a text; names of nodes and stores without its slashes."""
     part = text.replace("/", "")
     return replace(
         Names(),
@@ -69,7 +69,7 @@ def hostile(text: str) -> Names:
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Html]:
-    """The same pages with names that are plain words."""
+    """The pages of an app whose names are plain words, for comparison."""
     app = showcase(
         tmp_path_factory.mktemp("app"), SystemClock().now_ms(), 1, partitions=2, names=hostile("a")
     )
