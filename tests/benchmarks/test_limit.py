@@ -39,7 +39,7 @@ int main(void) {
 def compiler() -> str:
     found = shutil.which("cc")
     if found is None:
-        pytest.skip("there is no C compiler")
+        pytest.skip("the C compiler is not installed")
     return found
 
 
