@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import pickle
 import re
 import sys
@@ -26,6 +27,7 @@ _SPARK_ARCHIVE = re.compile(r"(pyspark\.zip|py4j-[^/]*\.zip|spark-core_[^/]*\.ja
 _YOUNG, _ALL = 1, 2
 """The oldest generation of objects that a garbage collection includes."""
 _FULL_EVERY = 32
+_WORKER = "pyspark.worker"
 _loaded: dict[str, Any] = {}
 
 
@@ -82,14 +84,16 @@ def shorten_collections() -> None:
     """
     gc.collect()
     gc.freeze()
-    if _in_daemon("worker_main") is None or _in_daemon("gc") is not gc:
+    if _in_daemon("manager") is None or _in_daemon("gc") is not gc:
         return  # this worker has no daemon, or one that collects by itself
     calls = count(1)
 
     def collect() -> int:
         return gc.collect(_YOUNG if next(calls) % _FULL_EVERY else _ALL)
 
-    _replace_in_daemon("gc", SimpleNamespace(collect=collect))
+    # `pyspark.daemon` has no hook around a task, but looks up `gc` in its module after each task.
+    # Another way is a daemon of our own: a copy for each version of Spark.
+    _daemon().gc = SimpleNamespace(collect=collect)
 
 
 @cache
@@ -101,9 +105,10 @@ def leave_quietly() -> None:
     Unix sockets the report fails, and the daemon prints a `BrokenPipeError` traceback. Errors
     within a task are reported as usual. Later calls have no effect.
     """
-    main = _in_daemon("worker_main")
-    if main is None:
+    if _in_daemon("manager") is None:
         return  # this worker has no daemon
+    holder, name = _place_of_main()
+    main = getattr(holder, name)
 
     def main_unless_closed(infile: IO[bytes], outfile: IO[bytes]) -> None:
         try:
@@ -114,7 +119,19 @@ def leave_quietly() -> None:
             sys.exit(1)  # the daemon keeps a worker that ends with 0
         main(infile, outfile)
 
-    _replace_in_daemon("worker_main", main_unless_closed)
+    setattr(holder, name, main_unless_closed)
+
+
+def _place_of_main() -> tuple[Any, str]:
+    """Return the module and the name in which the daemon looks up the function of a task.
+
+    The daemon of Spark 4.1 has a global variable; the daemon of later series imports the worker
+    module, its argument, for each task.
+    """
+    if _in_daemon("worker_main") is not None:
+        return _daemon(), "worker_main"
+    named = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].startswith("pyspark") else _WORKER
+    return importlib.import_module(named), "main"
 
 
 def _in_daemon(name: str) -> Any:  # noqa: ANN401  # a global of another module
@@ -122,10 +139,8 @@ def _in_daemon(name: str) -> Any:  # noqa: ANN401  # a global of another module
 
     The result is None if no daemon has forked it.
     """
-    return getattr(sys.modules["__main__"], name, None)
+    return getattr(_daemon(), name, None)
 
 
-def _replace_in_daemon(name: str, value: object) -> None:
-    # `pyspark.daemon` has no hook around a task, but looks up `worker_main` and `gc` in its module
-    # for each task. Another way is a daemon of our own: a copy for each version of Spark.
-    setattr(sys.modules["__main__"], name, value)
+def _daemon() -> Any:  # noqa: ANN401  # a module that another one starts
+    return sys.modules["__main__"]

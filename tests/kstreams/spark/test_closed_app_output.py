@@ -27,8 +27,10 @@ App(counting(), Embedded(home / "topics"), checkpoint=home / "checkpoint").run(u
 # What Spark does with workers that have nothing to do, for a minute or at the end.
 context = SparkSession.getActiveSession().sparkContext
 jvm, gateway = context._jvm, context._gateway
-env = jvm.org.apache.spark.SparkEnv.get()
-field = env.getClass().getDeclaredField("pythonWorkers")
+# Not `jvm.org.apache.spark.SparkEnv`: from Spark 4.3 on, Py4J cannot list methods of the class,
+# because one of them needs the classes of Spark Connect.
+env = context._jsc.sc().env()
+field = jvm.java.lang.Class.forName("org.apache.spark.SparkEnv").getDeclaredField("pythonWorkers")
 field.setAccessible(True)
 factories = list(jvm.scala.jdk.javaapi.CollectionConverters.asJava(field.get(env)).values())
 assert factories
