@@ -13,7 +13,9 @@ LOCAL_CLUSTER = "local-cluster[2,1,1024]"
 
 _ONE_COMPILER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _LOADED_CLASSES = f"-XX:SharedArchiveFile={found}" if (found := archive()) else "-Xshare:auto"
-QUICK_JAVA = f"{_ONE_COMPILER} {_LOADED_CLASSES} -Xlog:disable -Xlog:all=error:stderr"
+QUICK_JAVA = (
+    f"{_ONE_COMPILER} {_LOADED_CLASSES} -Xlog:disable -Xlog:all=error:stderr -Xlog:cds=off:stderr"
+)
 """Options for short runs, which benefit more from a fast start than from a good compiler."""
 
 QUICK_JVMS = {

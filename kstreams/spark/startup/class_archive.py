@@ -29,6 +29,8 @@ _KEPT = 3
 _LEFTOVER_SECONDS = 86_400
 _DUMP_SECONDS = 900
 _SILENT = ("-Xlog:disable", "-Xlog:all=error:stderr")
+_SILENT_USE = (*_SILENT, "-Xlog:cds=off:stderr")
+"""Java 25 logs as an error that the archive was created without Spark's module options."""
 _OF_A_BATCH = b"org/apache/spark/api/python/BasePythonRunner$ReaderInputStream"
 """A class that is loaded when tasks run: a class list without it is from a failed start."""
 _OWN_OPTIONS = ("SharedArchiveFile", "ArchiveClassesAtExit", "DumpLoadedClassList", "-Xshare")
@@ -81,7 +83,7 @@ class ClassArchive:
         """Return the JVM options to use the archive, and mark the archive as used."""
         with suppress(OSError):
             os.utime(self.path)
-        return f"-XX:SharedArchiveFile={self.path} {' '.join(_SILENT)}"
+        return f"-XX:SharedArchiveFile={self.path} {' '.join(_SILENT_USE)}"
 
     def record(self) -> tuple[str, Path]:
         """Return the JVM options to record the loaded classes, and the file of the class list."""
