@@ -47,10 +47,7 @@ class Sqlite:
 
 
 class SqliteStore:
-    """An open version of a task's state: one SQLite table of (store, key, value) rows.
-
-    Rows are sorted by the bytes of their keys, as SQLite compares blobs.
-    """
+    """An open version of a task's state: a table of (store, key, value), sorted by key bytes."""
 
     def __init__(self, directory: Path, stores: Sequence[str]) -> None:
         self._stores = frozenset(stores)
