@@ -25,6 +25,7 @@ was available, and 2 for wrong options.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -151,4 +152,5 @@ def _summary(result: Result) -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and end the tests
     sys.exit(main(sys.argv[1:]))
