@@ -11,7 +11,7 @@ import inspect
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 from sphinx.errors import PycodeError
 from sphinx.pycode import ModuleAnalyzer
@@ -20,7 +20,18 @@ PAGES = Path(__file__).parent.parent / "docs" / "reference"
 INDEX = "index"
 BEGIN, END = "<!-- names: begin -->", "<!-- names: end -->"
 _DIRECTIVE = "\n```{eval-rst}"
-_KINDS = ((inspect.isclass, "class"), (callable, "function"), (lambda _: True, "value"))
+
+
+def _is_type_alias(value: object) -> bool:
+    return get_origin(value) is not None
+
+
+_KINDS = (
+    (_is_type_alias, "type"),  # before classes, because Python 3.10 takes some aliases for classes
+    (inspect.isclass, "class"),
+    (callable, "function"),
+    (lambda _: True, "value"),
+)
 
 
 def main() -> None:
@@ -60,7 +71,8 @@ def _introduction(module: Any) -> str:  # a module
 
 def _summary(name: str, value: object) -> str:
     """Return the first sentence of a name's documentation."""
-    own = inspect.getdoc(value) if callable(value) else _attribute_doc(name, value)
+    is_value = _is_type_alias(value) or not callable(value)
+    own = _attribute_doc(name, value) if is_value else inspect.getdoc(value)
     paragraph = " ".join((own or "").partition("\n\n")[0].split())
     return re.split(r"(?<=\.) ", paragraph, maxsplit=1)[0]
 
