@@ -206,7 +206,7 @@ def test_any_csv_text_is_read_or_rejected_equally_by_all_methods(rows: list[str]
 @given(st.lists(st.builds(Order, int64s, text, st.none(), text), max_size=4))
 def test_csv_module_reads_written_rows(orders: list[Order]) -> None:
     data = csv_row(Order).serialize_many(orders).to_pylist()
-    if sys.version_info < (3, 11):  # whose module rejects NUL
+    if sys.version_info < (3, 11):  # its csv module rejects NUL
         assume(not any(b"\0" in row for row in data))
     read = [next(csv.reader(io.StringIO(row.decode(), newline=""))) for row in data]
     assert [(int(r[0]), r[1], r[3]) for r in read] == [(o.id, o.item, o.note) for o in orders]
