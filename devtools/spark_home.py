@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from devtools.spark_classes import archive
+from kstreams.spark.startup.class_archive import SILENT_USE
 
 __all__ = ("LOCAL_CLUSTER", "QUICK_JAVA", "QUICK_JVMS", "spark_home")
 
@@ -13,9 +14,7 @@ LOCAL_CLUSTER = "local-cluster[2,1,1024]"
 
 _ONE_COMPILER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _LOADED_CLASSES = f"-XX:SharedArchiveFile={found}" if (found := archive()) else "-Xshare:auto"
-QUICK_JAVA = (
-    f"{_ONE_COMPILER} {_LOADED_CLASSES} -Xlog:disable -Xlog:all=error:stderr -Xlog:cds=off:stderr"
-)
+QUICK_JAVA = " ".join((_ONE_COMPILER, _LOADED_CLASSES, *SILENT_USE))
 """Options for short runs, which benefit more from a fast start than from a good compiler."""
 
 QUICK_JVMS = {

@@ -152,5 +152,5 @@ def _summary(result: Result) -> str:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and end the tests
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the tests end, too
     sys.exit(main(sys.argv[1:]))

@@ -27,7 +27,7 @@ _OWN_PINS = ("pyspark", "py4j")
 """Packages whose locked version another PySpark does not accept."""
 
 _NEWEST = ("pyarrow", "protobuf")
-"""Packages of which the last series of PySpark has the newest supported version."""
+"""Packages that have the newest supported version in the environments of the last PySpark."""
 
 _VERSIONS = """\
 import platform, google.protobuf, pyarrow, pyspark

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
-from itertools import count as count_from_zero
+from itertools import count as count_from
 from itertools import islice
 
 _FIRST, _LAST = 20_000, 32_000
 """Range below Linux's ports for clients, so that a stopped server finds its port free again."""
+
+_steps = count_from(0)
+"""The steps of all searches of this process; threads may share the counter."""
 
 
 def free_ports(count: int) -> tuple[int, ...]:
@@ -19,20 +21,14 @@ def free_ports(count: int) -> tuple[int, ...]:
     A search continues after the ports of the previous one, which a server may not have bound yet.
     """
     found: list[int] = []
-    for port in islice(_search, _LAST - _FIRST):
+    size = _LAST - _FIRST
+    for step in islice(_steps, size):
+        port = _FIRST + (os.getpid() * 101 + step) % size
         if _is_free(port):
             found.append(port)
             if len(found) == count:
                 return tuple(found)
     raise RuntimeError(f"no {count} free ports from {_FIRST} to {_LAST}")
-
-
-def _ports() -> Iterator[int]:
-    size = _LAST - _FIRST
-    return (_FIRST + (os.getpid() * 101 + step) % size for step in count_from_zero())
-
-
-_search = _ports()
 
 
 def _is_free(port: int) -> bool:

@@ -20,7 +20,7 @@ from kstreams.files import cache_folder
 from kstreams.spark.startup.spark_home import spark_home
 from kstreams.state.versions.private import private_directory
 
-__all__ = ("ClassArchive", "class_archive")
+__all__ = ("SILENT_USE", "ClassArchive", "class_archive")
 
 _LOG = logging.getLogger(__name__)
 _FOLDER = "classes"
@@ -29,8 +29,11 @@ _KEPT = 3
 _LEFTOVER_SECONDS = 86_400
 _DUMP_SECONDS = 900
 _SILENT = ("-Xlog:disable", "-Xlog:all=error:stderr")
-_SILENT_USE = (*_SILENT, "-Xlog:cds=off:stderr")
-"""Java 25 logs as an error that the archive was created without Spark's module options."""
+SILENT_USE = (*_SILENT, "-Xlog:cds=off:stderr")
+"""Options of a JVM that uses an archive: it prints only errors, and none about the archive.
+
+Java 25 logs as an error that the archive was created without Spark's module options.
+"""
 _OF_A_BATCH = b"org/apache/spark/api/python/BasePythonRunner$ReaderInputStream"
 """A class that is loaded when tasks run: a class list without it is from a failed start."""
 _OWN_OPTIONS = ("SharedArchiveFile", "ArchiveClassesAtExit", "DumpLoadedClassList", "-Xshare")
@@ -83,7 +86,7 @@ class ClassArchive:
         """Return the JVM options to use the archive, and mark the archive as used."""
         with suppress(OSError):
             os.utime(self.path)
-        return f"-XX:SharedArchiveFile={self.path} {' '.join(_SILENT_USE)}"
+        return f"-XX:SharedArchiveFile={self.path} {' '.join(SILENT_USE)}"
 
     def record(self) -> tuple[str, Path]:
         """Return the JVM options to record the loaded classes, and the file of the class list."""
